@@ -185,6 +185,6 @@ help:
 	@echo 'make check-debug  KUnit and stress tests, in a kernel with every checker'
 	@echo 'make check-races  the same, in a kernel that looks for data races'
 	@echo 'make soak       check-debug with all selftests, SECS=60 for each stress test'
-	@echo 'make fuzz       feed damaged recordings to wsmo for FUZZ_SECS (300)'
+	@echo 'make fuzz       feed damaged recordings to wsmo, texts to the parser, for FUZZ_SECS (300)'
 	@echo 'make vendor     fetch uPlot, the charts of report html, anew'
 	@echo 'make clean      remove what was built'

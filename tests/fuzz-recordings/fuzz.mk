@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The fuzzer of wsmo's readers; included by the top Makefile. It is built from the
-# command's sources, by the variables of wsmo.mk.
+# The fuzzer of wsmo's readers, and that of the module's parser; included by the top Makefile.
+# The former is built from the command's sources, by the variables of wsmo.mk.
 #
-#   make fuzz FUZZ_SECS=300	run it for that long; findings are in out/fuzz/
+#   make fuzz FUZZ_SECS=300	run them for that long; findings are in out/fuzz/
 
 WSMO_FUZZ_DIR := tests/fuzz-recordings
 WSMO_FUZZ_OBJ := out/obj/fuzz
@@ -15,10 +15,11 @@ WSMO_FUZZ_OBJS := $(WSMO_FUZZ_SRCS:%.c=$(WSMO_FUZZ_OBJ)/%.o)
 WSMO_FUZZ_CFLAGS := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer
 
-.PHONY: fuzz wsmo-fuzz need-fuzz
+.PHONY: fuzz wsmo-fuzz parse-fuzz need-fuzz
 fuzz: need-fuzz
 	@tests/fuzz-recordings/run $(FUZZ_SECS)
 wsmo-fuzz: out/bin/wsmo-fuzz
+parse-fuzz: out/bin/parse-fuzz
 
 need-fuzz: need-build
 	@scripts/need clang libclang-rt-dev python3
@@ -26,6 +27,11 @@ need-fuzz: need-build
 out/bin/wsmo-fuzz: $(WSMO_FUZZ_OBJS)
 	@mkdir -p $(@D)
 	$(WSMO_FUZZ_CC) $(WSMO_FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(wsmo-top_LIBS)
+
+out/bin/parse-fuzz: tests/unit/fuzz/parse.c module/wsmon_parse.c $(wildcard tests/unit/include/*/*.h \
+		module/*.h include/*.h) $(WSMO_FUZZ_DIR)/fuzz.mk
+	@mkdir -p $(@D)
+	$(WSMO_FUZZ_CC) $(UNIT_CFLAGS) $(WSMO_FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $(filter %.c,$^)
 
 # the fuzzer is guided by the coverage of wsmo's own files
 $(WSMO_FUZZ_OBJ)/tools/%.o: WSMO_FUZZ_CFLAGS += -fsanitize=fuzzer-no-link

@@ -10,7 +10,7 @@ public class Touch {
             + " resident=0 slack=" + (24 << 20));
         for (;;) {
             for (int i = 0; i < used.length; i += 4096) used[i]++;
-            Thread.sleep(20);
+            Thread.sleep(50);
         }
     }
 }

@@ -38,7 +38,7 @@ static char *say(char *to, const char *text, unsigned int number)
 
 void _start(void)
 {
-	int nap[2] = { 0, 20000000 };
+	int nap[2] = { 0, 50000000 };
 	char line[128], *end = line;
 
 	/* MADV_NOHUGEPAGE */

@@ -9,6 +9,6 @@ func main() {
 	fmt.Printf("ready pid=%d used=%d resident=%d slack=%d\n", os.Getpid(), len(used), len(used)+len(idle), 8<<20)
 	for {
 		for i := 0; i < len(used); i += 4096 { used[i]++ }
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond)
 	}
 }

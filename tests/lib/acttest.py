@@ -5,14 +5,11 @@ import os
 import subprocess
 import tempfile
 
+from wsmontest import write                                # noqa: F401
+
 TMP = tempfile.mkdtemp()
 MIB = 1 << 20
 SCHEME = os.path.join(TMP, "scheme")
-
-
-def write(path, text):
-    with open(path, "w") as f:
-        f.write(str(text))
 
 
 def without_damon():

@@ -35,7 +35,7 @@ def swap():
 def hotset(*more, size=64, hot=16):
     """A process that touches the first part of its memory; its pid and range."""
     p = subprocess.Popen(["hotset", "--size", "%dM" % size, "--hot", "%dM" % hot,
-                          "--seconds", "0", *more])
+                          "--seconds", "0", "--period-ms", "50", *more])
     at = []
 
     def found():

@@ -260,10 +260,6 @@ def few_regions():
         assert groups[-1].regions < 80 < max(r.regions for r in groups)
 
 
-def wsmo(*args, **more):
-    return subprocess.run(["wsmo", *args], capture_output=True, text=True, check=False, **more)
-
-
 @contextlib.contextmanager
 def recording(cgroup, *options):
     """wsmo record of it, while the body runs; gets the file and, in the end, what was said"""
@@ -283,7 +279,7 @@ def recording(cgroup, *options):
 
 
 def report(view, file, *options):
-    r = wsmo("report", view, "--json", "-i", file, *options)
+    r = w.wsmo("report", view, "--json", "-i", file, *options)
     assert r.returncode == 0 and not r.stderr, r
     return [json.loads(line) for line in r.stdout.splitlines()]
 
@@ -316,7 +312,7 @@ def recorded():
                 (r["scope"], r["name"], r["pid"], r["comm"]) == ("group", "/test", None, None)
                 for r in rows), rows
             assert "LOST" not in p.said and "removed" not in p.said, p.said
-        r = wsmo("record", "-o", p.file, "--cgroup", "/test/none")
+        r = w.wsmo("record", "-o", p.file, "--cgroup", "/test/none")
         assert r.returncode == 1 and "no such cgroup (of version 2): /test/none" in r.stderr, r
         with open(p.file, "rb") as f:
             assert f.read(5) == b"WSMON"
@@ -374,7 +370,7 @@ def recorded_to_its_end():
         with recording(ROOT, "-d", "2") as p:
             pass
         assert report("summary", p.file)[0]["name"] == "all processes"
-        r = wsmo("record", "-o", p.file, "-d", "4", "--cpu", "100%", "--all")
+        r = w.wsmo("record", "-o", p.file, "-d", "4", "--cpu", "100%", "--all")
         group = report("summary", p.file)[0]
         print("# %(name)s: %(mean)d bytes, %(members_max)d processes" % group)
         assert r.returncode == 0 and group["name"] == "all processes", r

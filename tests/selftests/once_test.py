@@ -19,16 +19,6 @@ KSM = "/sys/kernel/mm/ksm/"
 FILE = tempfile.NamedTemporaryFile()
 
 
-def write(path, text):
-    with open(path, "w") as f:
-        f.write(str(text))
-
-
-def read(path):
-    with open(path) as f:
-        return f.read()
-
-
 @contextlib.contextmanager
 def once(kind):
     """The program, in a cgroup of its own; yields its pid"""
@@ -98,11 +88,11 @@ def figures(kind):
 def merge(pid):
     """Have the kernel merge the pages, all of them"""
     for name, value in ("sleep_millisecs", 5), ("pages_to_scan", 4000), ("run", 1):
-        write(KSM + name, value)
-    w.wait_for("merged pages", lambda: int(read("/proc/%d/ksm_merging_pages" % pid)) >=
+        w.write(KSM + name, value)
+    w.wait_for("merged pages", lambda: int(w.read("/proc/%d/ksm_merging_pages" % pid)) >=
                MIB_USED * 256 - 8, 120)
     time.sleep(1)
-    write(KSM + "run", 0)
+    w.write(KSM + "run", 0)
 
 
 @w.measured
@@ -116,7 +106,7 @@ def zero_pages():
 @w.measured
 def huge_pages():
     """They are memory, used and idle."""
-    write(HUGE_PAGES, 24)
+    w.write(HUGE_PAGES, 24)
     try:
         for kind in "hugetlb", "shared-hugetlb":
             said = figures(kind)
@@ -124,7 +114,7 @@ def huge_pages():
                 wanted = {"top rss": 32, "top --cgroup rss": 32, "mem": 32}.get(what, 16)
                 assert wanted - 0.5 <= size < wanted + 3, (kind, what, size)
     finally:
-        write(HUGE_PAGES, 0)
+        w.write(HUGE_PAGES, 0)
 
 
 @w.measured
@@ -133,7 +123,7 @@ def merged_pages():
     try:
         said = figures("ksm")
     finally:
-        write(KSM + "run", 2)
+        w.write(KSM + "run", 2)
     # these are of addresses
     for what in "mem", "report idle":
         assert said.pop(what) > 15

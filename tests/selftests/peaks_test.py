@@ -244,7 +244,7 @@ large = False
 while True:
     size = 64 if large else 8
     m[:size << 20:4096] = b'x' * (size << 8)
-    time.sleep(0.01)
+    time.sleep(0.02)
 """
 SETUP = "import signal\nm = mmap.mmap(-1, 64 << 20)\nm[::4096] = b'x' * (64 << 8)\n"
 
@@ -328,8 +328,8 @@ def restarts():
     assert peaks_of(t)[-1]["end_ns"] != "0", "it is gone"
     # a program that is executed
     code = JUMPS.replace("large = not large", "os.execlp('sleep', 'sleep', '1000')")
-    with w.Target(code.replace("time.sleep(0.01)", "time.sleep(0.01)\n    n += 1\n"
-                               "    large = n > %d" % 100).replace(
+    with w.Target(code.replace("time.sleep(0.02)", "time.sleep(0.02)\n    n += 1\n"
+                               "    large = n > %d" % 50).replace(
                                    "large = False", "large, n = False, 0"), SETUP) as t:
         w.must_put("attrs", "peak_window=8 window_us=50000")
         w.must_put("target", "%d\n" % t.pid)

@@ -37,10 +37,6 @@ def path(name):
     return os.path.join(TMP, name)
 
 
-def wsmo(*args):
-    return subprocess.run(["wsmo", *args], capture_output=True, text=True)
-
-
 def begin(*args):
     p = subprocess.Popen(["wsmo", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                          text=True)
@@ -143,22 +139,22 @@ def attributes():
     with w.Target(BUSY) as t:
         pid = str(t.pid)
         a = record("a", pid, *FAST)
-        r = wsmo("record", "-o", path("no"), "-d", "1", "-p", pid, *FAST, "--aggr", "400ms",
+        r = w.wsmo("record", "-o", path("no"), "-d", "1", "-p", pid, *FAST, "--aggr", "400ms",
                  "--window", "400ms,800ms")
         assert r.returncode == 1 and not os.path.exists(path("no")), r
         assert r.stderr == ("wsmo: already monitored with other attributes: aggr_us=200000 "
                             "window_us=200000; leave out --aggr --window, or end that session\n"), r
         # top and act write attributes of their own, and record follows children
-        r = wsmo("top", "--json", "--repeat=2", "--aggr", "200ms", "-p", pid)
+        r = w.wsmo("top", "--json", "--repeat=2", "--aggr", "200ms", "-p", pid)
         assert r.returncode == 0 and r.stdout.count("\n") > 4 and not r.stderr, r
-        r = wsmo("act", "-n", "-s", "reclaim", "-d", "1", "-p", pid)
+        r = w.wsmo("act", "-n", "-s", "reclaim", "-d", "1", "-p", pid)
         assert r.returncode == 0 and "; they apply here, too\n" in r.stderr and \
             " sample_us=10000 " in r.stderr, r
         end(a)
         w.wait_for("the end", none)
         top = begin("top", "--json", "-p", pid)
         w.wait_for("top", w.kwsmond)
-        r = wsmo("record", "-o", path("b"), "-d", "2", "-p", pid)
+        r = w.wsmo("record", "-o", path("b"), "-d", "2", "-p", pid)
         assert r.returncode == 0 and r.stderr.startswith(
             "wsmo: already monitored with other attributes: follow=0; they apply here, too\n"), r
         end(top)
@@ -172,7 +168,7 @@ def marks():
         b = record("b", t.pid, *FAST)
         # on a busy machine wsmo mark takes seconds
         c = record("c", s.pid, *FAST, "--mark-at", "8")
-        r = wsmo("mark", "for", "all")
+        r = w.wsmo("mark", "for", "all")
         assert r.returncode == 0 and not r.stderr, r
         time.sleep(9)
         for p in a, b, c:
@@ -180,9 +176,9 @@ def marks():
         assert [m.text for m in records("a", "MARK")] == ["for all"]
         assert [m.text for m in records("b", "MARK")] == ["for all"]
         assert [m.text for m in records("c", "MARK")] == ["for all", "at 8 s"], records("c", "MARK")
-        r = wsmo("mark", "too late")
+        r = w.wsmo("mark", "too late")
         assert r.returncode == 1 and "no recording is running" in r.stderr, r
-        r = wsmo("mark", "two\nlines")
+        r = w.wsmo("mark", "two\nlines")
         assert r.returncode == 2 and "one line" in r.stderr, r
 
 
@@ -198,7 +194,7 @@ def stacks():
         for name in "a", "b":
             w.wait_for(name, lambda: os.path.exists(path(name)))
         for n in range(5):
-            assert not wsmo("mark", "now").returncode
+            assert not w.wsmo("mark", "now").returncode
             time.sleep(0.7)
         for p in both:
             end(p)
@@ -215,7 +211,7 @@ def overlapping():
     """Sessions that have a process in common"""
     with w.Target(BUSY) as t, w.sleeper() as s:
         a = record("a", t.pid, *FAST)
-        r = wsmo("record", "-o", path("b"), "-d", "2", "-p", "%d,%d" % (t.pid, s.pid), *FAST)
+        r = w.wsmo("record", "-o", path("b"), "-d", "2", "-p", "%d,%d" % (t.pid, s.pid), *FAST)
         assert r.returncode == 0 and {x.pid for x in records("b", "WSS")} == {t.pid, s.pid}, r
         end(a)
 
@@ -325,7 +321,7 @@ def group_together():
     for name, size in ("/test", truth), ("/test/below", HOT[2] * MIB):
         row = [x for x in rows if x["name"] == name][-1]
         is_right("top %s" % name, size, row["bytes"], row["low"], row["high"])
-    out = wsmo("report", "summary", "--json", "--time", "3,", "-i", path("group")).stdout
+    out = w.wsmo("report", "summary", "--json", "--time", "3,", "-i", path("group")).stdout
     row, = (x for x in map(json.loads, out.splitlines()) if x.get("class") == "anon")
     is_right("record", truth, row["mean"], row["low"], row["high"])
 

@@ -55,7 +55,7 @@ def flagged():
 
 
 def wsmo(*args):
-    r = subprocess.run(["wsmo", *args], capture_output=True, text=True)
+    r = w.wsmo(*args)
     print("# %s: %s" % (" ".join(args), r.stderr.strip()), flush=True)
     assert r.returncode == 0, r
     return r

@@ -39,7 +39,7 @@ class Program:
 
 
 def wsmo(*args, status=0):
-    res = subprocess.run(["wsmo", *args], capture_output=True, text=True)
+    res = w.wsmo(*args)
     assert res.returncode == status, res
     return res.stdout
 

@@ -9,7 +9,6 @@ import contextlib
 import os
 import subprocess
 import tempfile
-import time
 
 import wsmontest as w
 import truth
@@ -25,14 +24,8 @@ QUICK = ["--sample", "50ms", "--aggr", "500ms", "--update", "500ms", "--window",
          "--cpu", "100%"]
 
 
-def write(path, text):
-    with open(path, "w") as f:
-        f.write(text)
-
-
 def number(path):
-    with open(path) as f:
-        return int(f.read())
+    return int(w.read(path))
 
 
 @contextlib.contextmanager
@@ -40,14 +33,13 @@ def set_to(**values):
     """Settings of khugepaged, for as long as a recording takes"""
     before = {}
     for name, value in values.items():
-        with open(THP + "khugepaged/" + name) as f:
-            before[name] = f.read()
-        write(THP + "khugepaged/" + name, value)
+        before[name] = w.read(THP + "khugepaged/" + name)
+        w.write(THP + "khugepaged/" + name, value)
     try:
         yield
     finally:
         for name, value in before.items():
-            write(THP + "khugepaged/" + name, value)
+            w.write(THP + "khugepaged/" + name, value)
 
 
 @contextlib.contextmanager
@@ -61,22 +53,22 @@ def damon():
     with open("/proc/iomem") as f:
         ram = [[int(x, 16) for x in line.split(" : ")[0].split("-")] for line in f
                if line.endswith(" : System RAM\n") and not line.startswith(" ")]
-    write(admin + "nr_kdamonds", "1")
+    w.write(admin + "nr_kdamonds", "1")
     try:
-        write(admin + "0/contexts/nr_contexts", "1")
+        w.write(admin + "0/contexts/nr_contexts", "1")
         context = admin + "0/contexts/0/"
-        write(context + "operations", "paddr")
-        write(context + "targets/nr_targets", "1")
-        write(context + "targets/0/regions/nr_regions", str(len(ram)))
+        w.write(context + "operations", "paddr")
+        w.write(context + "targets/nr_targets", "1")
+        w.write(context + "targets/0/regions/nr_regions", str(len(ram)))
         for i, (first, last) in enumerate(ram):
-            write(context + "targets/0/regions/%d/start" % i, str(first))
-            write(context + "targets/0/regions/%d/end" % i, str(last + 1))
-        write(admin + "0/state", "on")
+            w.write(context + "targets/0/regions/%d/start" % i, str(first))
+            w.write(context + "targets/0/regions/%d/end" % i, str(last + 1))
+        w.write(admin + "0/state", "on")
         yield
     finally:
         if "on" in open(admin + "0/state").read():
-            write(admin + "0/state", "off")
-        write(admin + "nr_kdamonds", "0")
+            w.write(admin + "0/state", "off")
+        w.write(admin + "nr_kdamonds", "0")
 
 
 class Seen:
@@ -142,7 +134,7 @@ def group_of(pid):
     subprocess.run(["mount", "-t", "cgroup2", "none", root], check=True)
     path = os.path.join(root, "unused-%d" % pid)
     os.mkdir(path)
-    write(os.path.join(path, "cgroup.procs"), str(pid))
+    w.write(os.path.join(path, "cgroup.procs"), str(pid))
     return path
 
 
@@ -166,7 +158,7 @@ def madvise_collapses_in_a_cgroup():
 
 
 def madvise_collapses_shared_memory():
-    write(THP + "shmem_enabled", "advise")
+    w.write(THP + "shmem_enabled", "advise")
     Seen("shared", cls="shmem").holds(SIZE // 4)
 
 
@@ -182,15 +174,15 @@ def khugepaged_collapses_at_once():
 
 
 def pages_are_merged():
-    write(KSM + "sleep_millisecs", "20")
-    write(KSM + "pages_to_scan", "1000")
-    write(KSM + "run", "1")
+    w.write(KSM + "sleep_millisecs", "20")
+    w.write(KSM + "pages_to_scan", "1000")
+    w.write(KSM + "run", "1")
     try:
         seen = Seen("merged").holds(SIZE // 4)
         print("# %d pages were merged" % seen.merged)
         assert seen.merged > 1000, seen.merged
     finally:
-        write(KSM + "run", "2")
+        w.write(KSM + "run", "2")
 
 
 def pages_migrate():

@@ -21,10 +21,6 @@ FILE = os.path.join(TMP, "data")
 LOCKDOWN = "/sys/kernel/security/lockdown"
 
 
-def wsmo(*args, **more):
-    return subprocess.run(["wsmo", *args], capture_output=True, text=True, **more)
-
-
 def records():
     with open(FILE, "rb") as f:
         return list(wsmon.read(f)[1])
@@ -39,8 +35,8 @@ def one_line(r, status=1):
 def without_module():
     w.unload()
     try:
-        one_line(wsmo("record", "-o", FILE, "-p", str(os.getpid())))
-        r = wsmo("check")
+        one_line(w.wsmo("record", "-o", FILE, "-p", str(os.getpid())))
+        r = w.wsmo("check")
         assert r.returncode == 1 and "wsmon" in r.stdout
     finally:
         w.load()
@@ -59,13 +55,13 @@ def not_root():
 
 
 def check():
-    r = wsmo("check")
+    r = w.wsmo("check")
     assert r.returncode == 0, r
 
 
 def attach():
     with w.sleeper() as t:
-        r = wsmo("record", "-o", FILE, "-d", "1", "-p", str(t.pid), *FAST)
+        r = w.wsmo("record", "-o", FILE, "-d", "1", "-p", str(t.pid), *FAST)
     assert r.returncode == 0, r
     assert "LOST" not in r.stderr and FILE in r.stderr.splitlines()[-1], r.stderr
     got = records()
@@ -80,14 +76,14 @@ def attach():
 
 
 def command():
-    r = wsmo("record", "-o", FILE, *FAST, "--", "sh", "-c", "sleep 0.5; exit 7")
+    r = w.wsmo("record", "-o", FILE, *FAST, "--", "sh", "-c", "sleep 0.5; exit 7")
     assert r.returncode == 7, r
     got = records()
     assert [r.comm for r in got if r.type == "TARGET"][-1] == "sh"
     assert got[-1].type == "END" and got[-1].reason == 1
-    r = wsmo("record", "-o", FILE, *FAST, "--", "sh", "-c", "kill -TERM $$")
+    r = w.wsmo("record", "-o", FILE, *FAST, "--", "sh", "-c", "kill -TERM $$")
     assert r.returncode == 128 + signal.SIGTERM, r
-    r = wsmo("record", "-o", FILE, "--", "/does/not/exist")
+    r = w.wsmo("record", "-o", FILE, "--", "/does/not/exist")
     assert r.returncode == 127, r
 
 
@@ -113,10 +109,10 @@ def killed():
         time.sleep(1.5)
         p.kill()
         p.wait()
-        r = wsmo("report", "wss", "--json", "-i", FILE)
+        r = w.wsmo("report", "wss", "--json", "-i", FILE)
         assert r.returncode == 0 and r.stdout, r
         w.wait_for("the end of the session", lambda: not w.kwsmond())
-        r = wsmo("record", "-o", FILE, "-d", "0.5", "-p", str(t.pid), *FAST)
+        r = w.wsmo("record", "-o", FILE, "-d", "0.5", "-p", str(t.pid), *FAST)
         assert r.returncode == 0, r
         assert records()[-1].type == "END"
 
@@ -124,28 +120,28 @@ def killed():
 def debugfs():
     """Where there is no device: one session"""
     with w.without_device(), w.sleeper() as t:
-        r = wsmo("record", "-o", FILE, "-d", "1", "-p", str(t.pid), *FAST)
+        r = w.wsmo("record", "-o", FILE, "-d", "1", "-p", str(t.pid), *FAST)
         assert r.returncode == 0 and records()[-1].type == "END", r
         assert w.idle() and w.attrs()["sample_us"] == "100000", "attributes not put back"
         w.must_put("target", "%d\n" % t.pid)
-        one_line(wsmo("record", "-o", FILE, "-d", "1", "-p", str(t.pid)))
+        one_line(w.wsmo("record", "-o", FILE, "-d", "1", "-p", str(t.pid)))
         assert w.running()
-        r = wsmo("top", "--repeat=1", "--json")
+        r = w.wsmo("top", "--repeat=1", "--json")
         assert r.returncode == 0 and '"pid":%d,' % t.pid in r.stdout and w.running(), r
         w.must_put("target", "\n")
         fd = os.open(w.DIR + "buffer", os.O_RDONLY)
-        one_line(wsmo("record", "-o", FILE, "-d", "1", "-p", str(t.pid)))
+        one_line(w.wsmo("record", "-o", FILE, "-d", "1", "-p", str(t.pid)))
         os.close(fd)
 
 
 def errors():
-    one_line(wsmo("record", "-o", FILE, "-p", "2147483647"))
-    one_line(wsmo("record", "-o", "/no/such/dir/file", "-p", str(os.getpid())))
-    one_line(wsmo("report", "wss", "-i", "/no/such/file"))
-    assert wsmo("record", "-p", "abc").returncode == 2
-    assert wsmo("record").returncode == 2
-    assert wsmo("frobnicate").returncode == 2
-    one_line(wsmo("record", "-o", FILE, "-p", str(os.getpid()),
+    one_line(w.wsmo("record", "-o", FILE, "-p", "2147483647"))
+    one_line(w.wsmo("record", "-o", "/no/such/dir/file", "-p", str(os.getpid())))
+    one_line(w.wsmo("report", "wss", "-i", "/no/such/file"))
+    assert w.wsmo("record", "-p", "abc").returncode == 2
+    assert w.wsmo("record").returncode == 2
+    assert w.wsmo("frobnicate").returncode == 2
+    one_line(w.wsmo("record", "-o", FILE, "-p", str(os.getpid()),
                   "--min-regions", "20", "--max-regions", "10"))
 
 
@@ -154,19 +150,19 @@ def full_disk():
                    check=True)
     try:
         with w.sleeper() as t:
-            r = wsmo("record", "-q", "-o", FILE, "-d", "5", "-p", str(t.pid),
+            r = w.wsmo("record", "-q", "-o", FILE, "-d", "5", "-p", str(t.pid),
                      "--no-pack", *FAST)
         assert r.returncode == 1 and "space" in r.stderr, r
         assert not w.kwsmond()
         # it may be full before there is a figure
-        assert wsmo("report", "raw", "-i", FILE).returncode == 0
+        assert w.wsmo("report", "raw", "-i", FILE).returncode == 0
     finally:
         subprocess.run(["umount", TMP], check=True)
 
 
 def several():
     with w.sleeper() as a, w.sleeper() as b:
-        r = wsmo("record", "-o", FILE, "-d", "1", "-p",
+        r = w.wsmo("record", "-o", FILE, "-d", "1", "-p",
                  "%d,%d" % (a.pid, b.pid), *FAST)
     assert r.returncode == 0, r
     assert {r.pid for r in records() if r.type == "WSS"} == {a.pid, b.pid}
@@ -174,10 +170,10 @@ def several():
 
 def reports():
     """The lines others rely on."""
-    r = wsmo("record", "-o", FILE, "--max-regions", "200", *FAST, "--", "hotset", "--size", "32M", "--hot",
+    r = w.wsmo("record", "-o", FILE, "--max-regions", "200", *FAST, "--", "hotset", "--size", "32M", "--hot",
              "8M", "--seconds", "1", "--window", "100")
     assert r.returncode == 0, r
-    r = wsmo("report", "wss", "--json", "-i", FILE)
+    r = w.wsmo("report", "wss", "--json", "-i", FILE)
     lines = [json.loads(line) for line in r.stdout.splitlines()]
     assert lines, r
     for line in lines:
@@ -186,7 +182,7 @@ def reports():
         assert line["type"] == "wss" and line["window_us"] == 100000
         assert 0 <= line["low"] <= line["bytes"] <= line["high"]
         assert 0 <= line["t"] < 60
-    r = wsmo("report", "regions", "--json", "-i", FILE)
+    r = w.wsmo("report", "regions", "--json", "-i", FILE)
     lines = [json.loads(line) for line in r.stdout.splitlines()]
     for line in lines:
         assert list(line) == ["type", "t", "pid", "comm", "class", "start", "end",
@@ -195,13 +191,13 @@ def reports():
     assert any(line["share"] > 0.5 and line["class"] == "anon" for line in lines)
     for view in ("wss", "regions", "summary", "raw"):
         for form in ((), ("--json",), ("--csv",), ("--raw",)):
-            r = wsmo("report", view, *form, "-i", FILE)
+            r = w.wsmo("report", view, *form, "-i", FILE)
             assert r.returncode == 0 and r.stdout and not r.stderr, (view, form, r)
 
 
 def in_use(*args):
     """MiB of data that wsmo mem says are in use"""
-    r = wsmo("mem", "--json", "--by", "class", *args)
+    r = w.wsmo("mem", "--json", "--by", "class", *args)
     assert r.returncode == 0 and not r.stderr, r
     row, = (row for row in map(json.loads, r.stdout.splitlines()) if row["class"] == "data")
     assert row["virtual"] >= row["resident"] >= 40 << 20, row
@@ -212,7 +208,7 @@ def in_use(*args):
 def mem():
     """What is in use, of the session that runs and of its recording, of a program with 40 MiB that
     uses all of 16, nothing of 8 and every fourth page of 16"""
-    one_line(wsmo("mem", "--live"))
+    one_line(w.wsmo("mem", "--live"))
     with subprocess.Popen([w.program("touch")], stdout=subprocess.PIPE, text=True) as program:
         try:
             while not program.stdout.readline().startswith("rest "):
@@ -226,7 +222,7 @@ def mem():
             p.send_signal(signal.SIGINT)
             assert p.wait(60) == 0
             later = in_use("-i", FILE, "-p", pid)
-            rows = [json.loads(line) for line in wsmo("report", "wss", "--json", "--class", "data",
+            rows = [json.loads(line) for line in w.wsmo("report", "wss", "--json", "--class", "data",
                                                       "-i", FILE).stdout.splitlines()]
         finally:
             program.kill()
@@ -338,8 +334,8 @@ def top_of_cgroups():
             assert row["idle"] == row["rss"] - row["bytes"], row
         assert set(last) == {"/test", "/test/a.service", "/test/c.scope", "/test/d", "/test/new.service"}
         assert last["/test/new.service"]["processes"] == 1 and not w.kwsmond()
-        one_line(wsmo("top", "--cgroup", "/test/nothing", "--repeat=1"))
-        one_line(wsmo("mem", "--cgroup", root + "/test/none.service"))
+        one_line(w.wsmo("top", "--cgroup", "/test/nothing", "--repeat=1"))
+        one_line(w.wsmo("mem", "--cgroup", root + "/test/none.service"))
 
 
 def top_of_many():
@@ -352,7 +348,7 @@ def top_of_many():
         for name in names:
             subprocess.Popen(["sleep", "1000"], preexec_fn=lambda: open(
                 os.path.join(root, name, "cgroup.procs"), "w").write("0"))
-        r = wsmo("top", "--all", "--json", "--repeat=10", "--interval", "20ms")
+        r = w.wsmo("top", "--all", "--json", "--repeat=10", "--interval", "20ms")
         tables = top_tables(r.stdout)
         assert r.returncode == 0 and len(tables) == 10, r
         assert all(row["rss"] for table in tables for row in table.values()), tables
@@ -370,7 +366,7 @@ def locked_down():
             raise AssertionError("debugfs is open")
         except PermissionError:
             pass
-        r = wsmo("record", "-o", FILE, "-p", str(t.pid), "-d", "1", *FAST)
+        r = w.wsmo("record", "-o", FILE, "-p", str(t.pid), "-d", "1", *FAST)
         assert r.returncode == 0 and any(x.type == "WSS" for x in records()), r
 
 

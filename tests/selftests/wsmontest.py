@@ -6,6 +6,7 @@ and exits 0 (passed), 4 (skipped) or anything else.
 """
 import atexit
 import contextlib
+import ctypes
 import errno
 import glob
 import os
@@ -15,7 +16,8 @@ import sys
 import tempfile
 import time
 
-sys.dont_write_bytecode = True
+# in a guest of tests/vm/run it vanishes in the end, and saves each test after the first a second
+sys.dont_write_bytecode = "WSMON_KO" not in os.environ
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 # in a kernel's sources what they need of other folders is beside them
@@ -49,23 +51,36 @@ def need(*programs):
 
 
 def program(name, *options):
-    """The path of a helper: kselftest has built it, or it is built now."""
-    built = os.path.join(HERE, name)
-    if not os.path.exists(built):
-        source, = (path for path in (os.path.join(folder, name + ".c") for folder in (
-            HERE, os.path.join(HERE, "programs"), os.path.join(TOP, "tests", "lib")))
-            if os.path.exists(path))
-        built = os.path.join(tempfile.mkdtemp(), name)
-        subprocess.run(["gcc", "-g", "-O2", "-pthread", *options, "-o", built, source],
-                       check=True)
+    """The path of a helper: make workloads or kselftest has built it, or it is built now."""
+    for built in os.path.join(TOP, "out/bin/programs", name), os.path.join(HERE, name):
+        if os.path.exists(built):
+            return built
+    source, = (path for path in (os.path.join(folder, name + ".c") for folder in (
+        HERE, os.path.join(HERE, "programs"), os.path.join(TOP, "tests", "lib")))
+        if os.path.exists(path))
+    built = os.path.join(tempfile.mkdtemp(), name)
+    subprocess.run(["gcc", "-g", "-O2", "-pthread", *options, "-o", built, source], check=True)
     return built
 
 
+LIBC = ctypes.CDLL(None, use_errno=True)
+INIT_MODULE, DELETE_MODULE, FINIT_MODULE = \
+    (105, 106, 273) if os.uname().machine == "aarch64" else (175, 176, 313)
+
+
+def module_call(number, *args):
+    """Return 0 or the errno. In an emulator insmod and rmmod take longer to start than this."""
+    return ctypes.get_errno() if LIBC.syscall(ctypes.c_long(number), *args) else 0
+
+
 def load():
-    if "WSMON_KO" in os.environ:
-        subprocess.run(["insmod", os.environ["WSMON_KO"]], check=True)
-    else:
+    if "WSMON_KO" not in os.environ:
         subprocess.run(["modprobe", "wsmon"], check=True)
+        return
+    with open(os.environ["WSMON_KO"], "rb") as f:
+        err = module_call(FINIT_MODULE, ctypes.c_long(f.fileno()), b"", ctypes.c_long(0))
+    if err:
+        raise OSError(err, os.strerror(err), os.environ["WSMON_KO"])
 
 
 def can_load():
@@ -74,16 +89,32 @@ def can_load():
 
 
 def unload():
-    subprocess.run(["rmmod", "wsmon"], check=True)
+    err = module_call(DELETE_MODULE, b"wsmon", ctypes.c_long(os.O_NONBLOCK))
+    if err:
+        raise OSError(err, os.strerror(err), "wsmon")
 
 
 def loaded():
     return os.path.exists("/sys/module/wsmon")
 
 
-def get(name):
-    with open(DIR + name) as f:
+def read(path):
+    with open(path) as f:
         return f.read()
+
+
+def write(path, text):
+    with open(path, "w") as f:
+        f.write(str(text))
+
+
+def wsmo(*args, **more):
+    """Run the command. Return: what subprocess.run() does"""
+    return subprocess.run(["wsmo", *args], capture_output=True, text=True, check=False, **more)
+
+
+def get(name):
+    return read(DIR + name)
 
 
 def put(name, data):
@@ -193,7 +224,8 @@ class Target:
     def __init__(self, code, setup=""):
         prelude = "import mmap, os, sys, time\n"
         self.process = subprocess.Popen(
-            [sys.executable, "-c", prelude + setup +
+            # without what sites add, which takes as long to find as all else to start
+            [sys.executable, "-I", "-S", "-c", prelude + setup +
              "\nprint('ready', flush=True)\n" + code],
             stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
@@ -288,7 +320,7 @@ def attempt(test):
     except Exception as e:                      # noqa: say which, go on
         if loaded():
             put("target", "\n")
-            subprocess.run(["rmmod", "wsmon"])
+            module_call(DELETE_MODULE, b"wsmon", ctypes.c_long(os.O_NONBLOCK))
         return describe(e) if wrong is None else "%s; %s" % (describe(wrong), describe(e)), False
     return (describe(wrong), True) if wrong is not None else (None, False)
 

@@ -6,7 +6,8 @@
  *
  * Exits 0 if all was right, 1 with a message if data was lost or something
  * failed, 77 if this kernel cannot do it. CHURN_MB is the size of the memory
- * where a mode has a choice, CHURN_DIR where files go (default /tmp).
+ * where a mode has a choice, CHURN_DIR where files go (default /tmp), CHURN_REST_US how long to
+ * rest after each step, where others than the target are to be busy (default 0).
  */
 #include <err.h>
 #include <errno.h>
@@ -55,6 +56,7 @@ _Thread_local volatile bool fault_expected;
 
 static int64_t end_ns;
 static atomic_ulong steps;
+static useconds_t rest_us;
 
 static int64_t now_ns(void)
 {
@@ -73,6 +75,8 @@ bool going(void)
 void count(void)
 {
 	atomic_fetch_add_explicit(&steps, 1, memory_order_relaxed);
+	if (rest_us)
+		usleep(rest_us);
 }
 
 /* Tell the program that is executed next */
@@ -213,6 +217,7 @@ void catch_faults(void)
 int main(int argc, char **argv)
 {
 	const char *end = getenv("CHURN_END"), *done = getenv("CHURN_STEPS");
+	const char *rest = getenv("CHURN_REST_US");
 
 	if (argc < 2 || argc > 3) {
 		fputs("usage: churn MODE [SECS]; modes:", stderr);
@@ -223,6 +228,7 @@ int main(int argc, char **argv)
 	}
 	end_ns = end ? atoll(end) :
 		       now_ns() + (argc > 2 ? atoll(argv[2]) : 10) * 1000000000LL;
+	rest_us = rest ? strtoul(rest, NULL, 10) : 0;
 	atomic_store(&steps, done ? strtoul(done, NULL, 10) : 0);
 	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
 		if (strcmp(argv[1], modes[i].name))

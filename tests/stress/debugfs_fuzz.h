@@ -53,7 +53,6 @@ extern unsigned int nr_known;
 /* fuzz_text.c: what to write */
 void make_text(struct text *t, enum file f);
 void make_good(struct text *t, enum file f);
-void make_neutral(struct text *t, enum file f);
 
 /* fuzz_check.c: what is read must be well formed */
 void check_text(void);

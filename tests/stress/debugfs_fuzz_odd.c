@@ -193,7 +193,7 @@ static void write_vector(struct held *h)
 	struct iovec v[4];
 	size_t at = 0;
 
-	make_neutral(&t, writable(h));
+	make_good(&t, writable(h));
 	for (int i = 0; i < 4; i++) {
 		v[i].iov_base = t.bytes + at;
 		v[i].iov_len = i == 3 ? t.len - at : pick(t.len - at + 1);
@@ -209,7 +209,7 @@ static void write_at(struct held *h)
 {
 	static struct text t;
 
-	make_neutral(&t, writable(h));
+	make_good(&t, writable(h));
 	if (pwrite(h->fd, t.bytes, t.len, pick(2)) >= 0)
 		wrong("pwrite to %s", file_names[h->file]);
 	CHECK_ERROR(h, "pwrite", -1, ESPIPE, EBADF);

@@ -16,6 +16,8 @@ import stress as s
 import wsmontest as w
 
 TRACING = "/sys/kernel/tracing/"
+# targets that leave the processor to who makes allocations fail
+CALM = {"CHURN_REST_US": "10000"}
 FILES = "attrs target status wss regions peaks stats buffer"
 
 
@@ -92,7 +94,7 @@ def sweep(name, data, between):
 def start_fails():
     """A start that fails leaves what was: nothing, or the running session."""
     prepare()
-    with s.Churn("mprotect", 1000) as churn, w.sleeper() as other:
+    with s.Churn("mprotect", 1000, **CALM) as churn, w.sleeper() as other:
         pid = b"%d\n" % churn.pid
         w.must_put("attrs", s.FAST)
 
@@ -120,7 +122,7 @@ def start_fails():
 def attrs_fail():
     """Attributes that cannot be had stay as they were."""
     prepare()
-    with s.Churn("mprotect", 1000) as churn:
+    with s.Churn("mprotect", 1000, **CALM) as churn:
         s.start(churn.pid)
         size = [int(w.attrs()["max_regions"])]
 
@@ -183,7 +185,7 @@ def memory_is_short():
     results = {}
     points = [(small, 0) for small in range(0, 4096, 256)]
     points += [(1 << 30, pages) for pages in range(0, 300, 12)]
-    with s.Churn("mprotect", 1000) as churn:
+    with s.Churn("mprotect", 1000, **CALM) as churn:
         w.must_put("attrs", s.FAST)
         w.must_put("target", "%d\n" % churn.pid)
         for small, pages in points:
@@ -204,12 +206,8 @@ def memory_is_short():
 
 def init_module(image, n):
     """Return errno or 0, and how many allocations were left"""
-    libc = ctypes.CDLL(None, use_errno=True)
-    empty = ctypes.c_char_p(b"")
     with Fault(n) as fault:
-        failed = libc.syscall(s.SYS_INIT_MODULE, image, ctypes.c_ulong(len(image)),
-                              empty)
-        err = ctypes.get_errno() if failed else 0
+        err = w.module_call(w.INIT_MODULE, image, ctypes.c_long(len(image)), b"")
     return err, fault.left
 
 
@@ -288,7 +286,7 @@ def nothing_is_leaked():
     path = "/sys/kernel/debug/kmemleak"
     if not os.path.exists(path):
         raise s.Skip("no kmemleak")
-    with s.Churn("map", 1000) as churn:
+    with s.Churn("map", 1000, **CALM) as churn:
         for n in range(10):
             reader = subprocess.Popen(["cat", w.DIR + "buffer"],
                                       stdout=subprocess.DEVNULL)

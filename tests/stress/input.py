@@ -134,17 +134,11 @@ def sessions_come_and_go():
         w.must_put("target", "\n")
 
 
-def syscall(nr, *args):
-    """Return 0 or the errno. insmod and rmmod take their time."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    return ctypes.get_errno() if libc.syscall(nr, *args) else 0
-
-
 def load_and_unload(image):
     """Return whether it could be unloaded."""
-    err = syscall(s.SYS_DELETE_MODULE, b"wsmon", os.O_NONBLOCK)
+    err = w.module_call(w.DELETE_MODULE, b"wsmon", ctypes.c_long(os.O_NONBLOCK))
     if not err:
-        err = syscall(s.SYS_INIT_MODULE, image, ctypes.c_ulong(len(image)), b"")
+        err = w.module_call(w.INIT_MODULE, image, ctypes.c_long(len(image)), b"")
         assert not err, errno.errorcode[err]
         return True
     assert err == errno.EAGAIN, errno.errorcode[err]

@@ -196,7 +196,7 @@ def one_cycle(target, n):
 
 
 def load_and_unload():
-    with s.Churn("mprotect", 1000) as churn:
+    with s.Churn("mprotect", 1000, CHURN_REST_US="5000") as churn:
         for n in range(CYCLES):
             one_cycle(churn.pid, n)
 

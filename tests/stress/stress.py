@@ -13,6 +13,7 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(TOP, "tests", "selftests"))
 
 import wsmontest as w                                      # noqa: E402
+from wsmontest import read, write                          # noqa: E402
 import wsmon                                               # noqa: E402
 
 CHURN = os.path.join(TOP, "out", "bin", "churn")
@@ -23,7 +24,6 @@ FAST = ("cpu_permille=1000 sample_us=1000 aggr_us=10000 update_us=10000 "
 # the checks of the debug kernel make everything several times as long.
 PATIENCE = 120
 CGROUP = "/sys/fs/cgroup/"
-SYS_INIT_MODULE, SYS_DELETE_MODULE = (105, 106) if os.uname().machine == "aarch64" else (175, 176)
 # How long the longest call took in this test: (seconds, what)
 longest = (0, "none")
 
@@ -62,22 +62,12 @@ def note(text):
     print("# " + text, flush=True)
 
 
-def write(path, text):
-    with open(path, "w") as f:
-        f.write(str(text))
-
-
 def try_write(path, text):
     try:
         write(path, text)
         return True
     except OSError:
         return False
-
-
-def read(path):
-    with open(path) as f:
-        return f.read()
 
 
 def run(*cmd):

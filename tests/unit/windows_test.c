@@ -15,7 +15,9 @@
 #define BASE	0x7f1234567ULL
 #define SECOND	1000000000ULL
 #define AGGR	(SECOND / 2)
+#ifndef SEEDS
 #define SEEDS	40
+#endif
 #define INTERVALS 60
 #define WINDOWS	5
 

@@ -18,3 +18,22 @@ $(WORKLOADS:%=out/bin/%): out/bin/%: $(WORKLOADS_DIR)/%.c $(WORKLOADS_DIR)/truth
 		$(addprefix $(WORKLOADS_DIR)/,opts.c opts.h truth.h workloads.mk)
 	@mkdir -p $(@D)
 	$(CC) $(WORKLOADS_CFLAGS) $(CFLAGS) -o $@ $(filter %.c,$^) $(LDFLAGS) -static -pthread -lm
+
+# What selftests run, too: compilers take long in a guest. They are linked dynamically, as are the
+# programs that they stand for.
+PROGRAMS := bursting forks gone once sites stacked touch tree twins unused
+ifneq ($(filter x86_64-%,$(shell $(CC) -dumpmachine)),)
+PROGRAMS += guest
+endif
+PROGRAMS_CFLAGS := -g -O2 -pthread
+
+workloads: $(PROGRAMS:%=out/bin/programs/%)
+
+# what a virtual machine executes must not be moved about
+out/bin/programs/guest: PROGRAMS_CFLAGS += -O1
+# calls to malloc() stay, and what C++ has for it is there
+out/bin/programs/sites: PROGRAMS_CFLAGS += -fno-builtin -O1 -Wl,--no-as-needed -l:libstdc++.so.6
+vpath %.c tests/selftests/programs tests/lib
+$(PROGRAMS:%=out/bin/programs/%): out/bin/programs/%: %.c $(WORKLOADS_DIR)/workloads.mk
+	@mkdir -p $(@D)
+	$(CC) $(PROGRAMS_CFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS)

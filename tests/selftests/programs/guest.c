@@ -4,7 +4,7 @@
  *
  * The process touches its memory once, prints the address and waits for a line on
  * standard input. Then it makes a virtual machine (KVM) of that memory, which writes
- * to every page every few milliseconds, and prints "running" after the first time.
+ * to every page ten times a second, and prints "running" after the first time.
  * The process itself does not touch the memory any more. Ends with 77 without KVM.
  */
 #include <err.h>
@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 {
 	struct kvm_userspace_memory_region slot = { 0 };
 	size_t size = (argc > 1 ? atoi(argv[1]) : 32) << 20;
-	struct timespec pause = { 0, 5000000 };
+	struct timespec pause = { 0, 100000000 };
 	unsigned int bound = size;
 	int kvm, vm, cpu, first = 1;
 	struct kvm_run *run;

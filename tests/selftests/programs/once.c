@@ -51,7 +51,7 @@ static void read_all(const unsigned char *m, size_t size)
 
 int main(int argc, char **argv)
 {
-	struct timespec pause = { 0, 10000000 };
+	struct timespec pause = { 0, 50000000 };
 	const char *kind = argc > 1 ? argv[1] : "";
 	size_t size = (argc > 2 ? strtoul(argv[2], NULL, 10) : 16) << 20;
 	unsigned char *m[3] = { NULL };

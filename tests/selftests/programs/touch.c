@@ -76,7 +76,7 @@ FUNCTION static void copy_e(size_t i)
 
 static void rest(void)
 {
-	struct timespec pause = { 0, 5000000 };
+	struct timespec pause = { 0, 20000000 };
 
 	nanosleep(&pause, NULL);
 }

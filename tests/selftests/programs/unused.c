@@ -3,7 +3,7 @@
  * unused.c HOW MIB HOT TRUTH - memory that is not used, and what the kernel does to it
  *
  * Touches MIB of memory once, in pages of 4 KiB, and after a second the first HOT of them
- * each 10 ms, so these are its working set. Meanwhile something happens to 2 MiB after 2 MiB, one
+ * each 50 ms, so these are its working set. Meanwhile something happens to 2 MiB after 2 MiB, one
  * each 100 ms, and the program accesses none of it but the first HOT:
  *
  *	collapse	they are made huge pages, by MADV_COLLAPSE
@@ -122,18 +122,18 @@ int main(int argc, char **argv)
 		madvise(mem, size, MADV_HUGEPAGE);
 	begin = now_ns() + 1000 * MSEC;
 	for (round = 0; !over; round++) {
-		long long due = begin + round * 10 * MSEC;
+		long long due = begin + round * 50 * MSEC;
 		struct timespec t = { due / 1000000000, due % 1000000000 };
 
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 		for (i = 0; i < hot; i += PAGE)
 			++*(volatile unsigned long *)(mem + i);
 		/* a truth is of a window of a second at most */
-		if (round > 100 && !(round % 5)) {
+		if (round > 20) {
 			fprintf(truth, "truth %lld %zu 0\n", now_ns(), hot);
 			fflush(truth);
 		}
-		if (round > 200 && !(round % 10) && at < size) {
+		if (round > 40 && !(round % 2) && at < size) {
 			done += happen(mem + at);
 			at += HUGE;
 		}

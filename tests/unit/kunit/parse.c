@@ -182,6 +182,9 @@ static const struct {
 	{ "peak_gain=1.2345", -EINVAL }, { "peak_gain=1.2.3", -EINVAL },
 	{ "peak_gain=1,5", -EINVAL }, { "peak_gain=1e1", -EINVAL },
 	{ "peak_gain=1.-5", -EINVAL }, { "peak_gain=1. 5", -EINVAL },
+	{ "seed=1e3", -EINVAL }, { "seed=5\v", -EINVAL }, { "seed=\xd9\xa5", -EINVAL },
+	{ "seed=5;", -EINVAL }, { "seed==5", -EINVAL }, { "seed=5=5", -EINVAL },
+	{ "Seed=5", -EINVAL }, { "#", -EINVAL }, { "=5", -EINVAL },
 	{ "peak_adapt=2", -ERANGE }, { "peak_adapt=", -EINVAL },
 	{ "peak_adapt=0x1", -EINVAL }, { "peak_detector=", -EINVAL },
 	{ "peak_detector=1", -EINVAL }, { "peak_detector=sigm", -EINVAL },
@@ -307,6 +310,10 @@ static const struct {
 	{ "1 2 3 4 5", -ERANGE },
 	{ " \n\t", 0 },
 	{ "012", 1, { 12 } },
+	{ "+1", -EINVAL },
+	{ "1.5", -EINVAL },
+	{ "12 #", -EINVAL },
+	{ "12 \xff", -EINVAL },
 };
 
 static void target_lists(struct kunit *test)
