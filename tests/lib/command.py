@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Runs the command that is tested, and checks what it prints."""
+import functools
 import os
 import shutil
 import subprocess
@@ -7,7 +8,7 @@ import sys
 import tempfile
 
 import forms
-from ktap import every, finish, ok, skip  # noqa: F401
+from ktap import every, ok, skip  # noqa: F401
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 HERE = os.path.join(TOP, "tests", "wsmo")
@@ -22,17 +23,16 @@ ENV = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LC_ALL": "C.UTF-8",
        "ASAN_OPTIONS": "exitcode=99:detect_stack_use_after_return=1",
        "UBSAN_OPTIONS": "print_stacktrace=1"}
 
-PUBLIC = tempfile.TemporaryDirectory()
 
-
+@functools.cache
 def public_copy():
     """wsmo where other users may run it: the checkout may be in /root."""
-    copy = os.path.join(PUBLIC.name, "wsmo")
-    if not os.path.exists(copy):
-        os.chmod(PUBLIC.name, 0o755)
-        shutil.copy(WSMO, copy)
-        shutil.copy(WSMO + "-report", copy + "-report")
-    return copy
+    directory = Directory()
+    os.chmod(directory.name, 0o755)
+    shutil.copy(WSMO, directory.name)
+    shutil.copy(WSMO + "-report", directory.name)
+    # who keeps it keeps the directory
+    return directory, directory.path(os.path.basename(WSMO))
 
 
 def run(*args, stdin=b"", env=None, timeout=180, **kw):
@@ -40,10 +40,23 @@ def run(*args, stdin=b"", env=None, timeout=180, **kw):
     if "user" in kw:
         # nor may another user enter a working directory in there
         kw.setdefault("cwd", "/")
-    return subprocess.run([public_copy() if "user" in kw else WSMO, *args], input=stdin, timeout=timeout,
+    return subprocess.run([public_copy()[1] if "user" in kw else WSMO, *args], input=stdin, timeout=timeout,
                           stdout=kw.pop("stdout", subprocess.PIPE),
                           stderr=kw.pop("stderr", subprocess.PIPE),
                           env=dict(ENV, **(env or {})), **kw)
+
+
+def needs(there, what):
+    """Decorates tests that are skipped if @there is false; @what says why"""
+    def wrap(test):
+        @functools.wraps(test)
+        def instead(**_):
+            skip(test.__name__[len("test_"):], what)
+        return test if there else instead
+    return wrap
+
+
+as_root = needs(not os.geteuid(), "not root")
 
 
 def golden(name, got, accept, passed=True, *why):

@@ -141,10 +141,7 @@ CONFIG = b"# a comment\n" \
     b"CONFIG_TRANSPARENT_HUGEPAGE=y\n# CONFIG_PAGE_IDLE_FLAG is not set\n"
 
 
-def main(_accept):
-    test_not_loaded()
-    test_signature()
-    test_version()
+def test_system():
     for gz in (False, True):
         with Directory() as d:
             make(d, config=CONFIG, gz=gz)

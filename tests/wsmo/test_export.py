@@ -30,7 +30,7 @@ def export(form, *args, data=None):
                stdin=samples.main() if data is None else data)
 
 
-def golden_files(accept):
+def test_golden_files(accept):
     for form in FORMATS:
         res = export(form)
         # what zlib makes of it may change with zlib
@@ -44,7 +44,7 @@ def recorded(data):
     return header, list(records)
 
 
-def chrome():
+def test_chrome():
     trace = json.loads(export("chrome").stdout)
     events = trace["traceEvents"]
     ok(every(e["ph"] in "MCi" and isinstance(e["pid"], int) and e["name"]
@@ -165,7 +165,7 @@ def ten_minutes():
                                   for t in range(600)) + r.end(601 * SEC)
 
 
-def read_by_damo():
+def test_read_by_damo():
     """The real one: what it draws, and of which figures."""
     with Directory() as d:
         path = d.path("damo.data")
@@ -190,7 +190,7 @@ def read_by_damo():
         ok(len(ages) == 80 * 600 and max(ages) == 599 * 10**6, "ages", len(ages), ages[-80:])
 
 
-def damo():
+def test_damo():
     header, records = recorded(samples.main())
     want = {}
     for rec in records:
@@ -254,7 +254,7 @@ def openmetrics_load(text, live=False):
     return families
 
 
-def openmetrics():
+def test_openmetrics():
     header, records = recorded(samples.main())
     families = openmetrics_load(export("openmetrics").stdout.decode())
     ok({k: v["type"] for k, v in families.items()} ==
@@ -286,7 +286,7 @@ def openmetrics():
                    'window="1"')], "labels", labels)
 
 
-def files():
+def test_files():
     with Directory() as d:
         path = d.path("out.json")
         old = os.umask(0o027)
@@ -348,7 +348,7 @@ def start(d, *args):
         stdout=subprocess.PIPE, env=dict(ENV, WSMON_DEBUGFS=d.name))
 
 
-def live():
+def test_live():
     me = os.getpid()
     figures = [(me, "all", 5000, 10000), (me, "heap", 3000, 9000)]
     peaks = (r.peak(now(), me, 4, edge=1, end_ns=2 * 10**9) + r.peak(now(), me, 5, 2, sign=-1) +
@@ -427,7 +427,7 @@ def live():
         s.close()
 
 
-def refused():
+def test_refused():
     for args, word in (((), "name a format"), (("chrome", "damo"), "one format"),
                        (("csv",), "not a format"), (("chrome", "--live"), "openmetrics"),
                        (("openmetrics", "--interval", "1s"), "--live"),
@@ -441,7 +441,7 @@ def refused():
            "refused: export " + " ".join(args), res.stderr)
 
 
-def filled():
+def test_filled():
     """The place for temporary files is full, and is not any more before the end: what was lost is said."""
     if os.geteuid():
         return skip("export damo: a full /tmp", "not root")
@@ -459,15 +459,3 @@ def filled():
             os.unlink(tmp + "/ballast")
         _, err = p.communicate(data[200000:])
     ok(full and p.returncode == 1 and b"temporary file" in err, "export damo: a full /tmp", full, p.returncode, err)
-
-
-def main(accept):
-    golden_files(accept)
-    chrome()
-    damo()
-    read_by_damo()
-    filled()
-    openmetrics()
-    files()
-    live()
-    refused()

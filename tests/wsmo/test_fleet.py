@@ -50,7 +50,7 @@ class Exporter:
         return self.p.returncode == 0 and not err and not os.path.exists(self.d.path("x.prom"))
 
 
-def each():
+def test_each():
     """What is written of each, with and without options"""
     with Directory() as d:
         device = Device(d)
@@ -87,7 +87,7 @@ def each():
         device.close()
 
 
-def names():
+def test_names():
     """A name is data, whatever is in it"""
     odd = ["/a b-1.scope", "/tab\twho_rate=5000-2.scope", "/.hidden-3.scope", "/back\\x2d\\040-4.scope",
            "/" + 245 * " " + "-5.scope", "/bad\udcff-6.scope", "/=-7.scope"]
@@ -110,7 +110,7 @@ def names():
         device.close()
 
 
-def in_turns():
+def test_in_turns():
     """Ten, three at a time; the figures of each stay until its next turn. Six of them; too many files"""
     with Directory() as d:
         device = Device(d)
@@ -142,7 +142,7 @@ def in_turns():
         device.close()
 
 
-def costs():
+def test_costs():
     """Turns whose beginning takes half a second: at 3 % one begins every 17 s"""
     with Directory() as d:
         device = Device(d, cost_ns=500000000)
@@ -168,7 +168,7 @@ def costs():
         device.close()
 
 
-def refused():
+def test_refused():
     for args, word in ((("--cgroups", "/"), "--live"), (("--live", "--at-once", "3"), "--cgroups"),
                        (("--live", "--cgroup", "/a", "--cgroups", "/"), "only one"),
                        (("--live", "--cgroups", ""), "not empty"),
@@ -192,11 +192,3 @@ def refused():
         e = Exporter(d, device)
         err = e.p.communicate(timeout=20)[1]
         ok(e.p.returncode == 1 and err.startswith(b"wsmo: /") and err.count(b"\n") == 1, "no device", err)
-
-
-def main(_accept):
-    each()
-    names()
-    in_turns()
-    costs()
-    refused()

@@ -36,7 +36,7 @@ def modules(d, name):
             yield list(writers(d, m, name))[i]
 
 
-def standard_output():
+def test_standard_output():
     for name in "-", "/proc/self/fd/1", "/dev/fd/1", "/dev/stdout":
         with fake() as (d, m):
             d.write("f", b"")
@@ -91,7 +91,7 @@ def refused(d, name, what, precious=False):
             os.rename(mine, d.path("out", name))
 
 
-def links():
+def test_links():
     with Directory() as d:
         os.mkdir(d.path("out"))
         d.write("target", b"precious")
@@ -128,7 +128,7 @@ def links():
             ok(res.returncode == status, "a file in /tmp of who called sudo is ours", env, res)
 
 
-def meanwhile():
+def test_meanwhile():
     """What somebody else puts in the place while the file is written stays, where everybody may put files."""
     if os.geteuid():
         return skip("files that others put in the place", "not root")
@@ -148,7 +148,7 @@ def meanwhile():
                    os.listdir(d.name) == ["x.html"], "%s: a file of user %d put there meanwhile" % (verb[0], user), p.returncode, err)
 
 
-def pipes():
+def test_pipes():
     with fake() as (d, m):
         os.mkfifo(d.path("data"))
         got = []
@@ -168,7 +168,7 @@ def pipes():
            stat.S_ISFIFO(os.lstat(d.path("data")).st_mode), "a FIFO that is read", res)
 
 
-def killed():
+def test_killed():
     """A recording that ends before it has something leaves nothing; one that has, what it has."""
     for signals in (signal.SIGKILL,), (signal.SIGINT, signal.SIGINT):
         with fake(script=lambda m, pids: m.asked(5)) as (d, m):
@@ -195,7 +195,7 @@ def limit(size):
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
-def limits():
+def test_limits():
     size = 96 << 10
     with fake(script=player()) as (d, m):
         res = run(*args(d, m, "-q", "--no-stacks", "-p", str(os.getpid())), preexec_fn=limit(size))
@@ -215,7 +215,7 @@ def limits():
             os.unlink(d.path(name))
 
 
-def foreign():
+def test_foreign():
     """What is not a recording is neither renamed nor removed; nor what is none of this series"""
     for options, name in (("--rotate=5s",), "data.1"), (("--rotate=5s", "--keep=1"), "data"), ((), "data"), ((), "data.old"):
         with fake(script=player(20)) as (d, m):
@@ -239,7 +239,7 @@ def foreign():
            os.listdir(d.name), res)
 
 
-def modes():
+def test_modes():
     """What replaces a file is for no others than that was; a recording is for its owner alone."""
     with Directory() as d:
         for file, command in modules(d, d.path("x")):
@@ -268,7 +268,7 @@ def modes():
         ok(res.returncode == 0 and stat.S_IMODE(os.stat(d.path("data")).st_mode) == 0o600, "a recording", res)
 
 
-def live():
+def test_live():
     with Directory() as d, Directory() as out:
         path = out.write("x", b"precious")
         res = run("export", "openmetrics", "--live", "-o", path, env={"WSMON_DEBUGFS": d.name})
@@ -293,7 +293,7 @@ def live():
            "figures that cannot be replaced any more do not stay", p.returncode, err, os.listdir(out.name))
 
 
-def calls():
+def test_calls():
     """In which order a file gets its place, and is on the disk; also without O_TMPFILE"""
     with Directory() as d:
         lib = d.path("noname.so")
@@ -342,16 +342,3 @@ def calls():
             p.stdin.close()
             ok(begun and p.returncode == -sig and not os.listdir(d.path("out")),
                "%s leaves no temporary name" % sig.name, p.returncode, os.listdir(d.path("out")))
-
-
-def main(_accept):
-    standard_output()
-    links()
-    meanwhile()
-    pipes()
-    killed()
-    limits()
-    foreign()
-    modes()
-    live()
-    calls()

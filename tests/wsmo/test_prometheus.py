@@ -173,7 +173,7 @@ def queries(port):
                                  for k, v in got.items()), metric + " of each cgroup", got)
 
 
-def unit():
+def test_unit():
     if not shutil.which("systemd-analyze"):
         skip("systemd-analyze", "is not installed")
         return
@@ -193,8 +193,7 @@ def unit():
     ok(res.returncode == 2 and b"junk" in res.stderr, "and wsmo its options", res)
 
 
-def main(_accept):
-    unit()
+def test_scraped():
     with Directory() as d:
         files = Files(d)
         ok(wait_for(files.whole), "figures are written", *files.texts())

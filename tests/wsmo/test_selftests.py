@@ -50,7 +50,7 @@ def expect(what, code, status, *lines):
        all(line.startswith(want) for line, want in zip(got[1], lines)), what, got)
 
 
-def in_a_kernel():
+def test_in_a_kernel():
     """The kernel's kselftest has all of them, but for what needs the whole checkout"""
     with Directory() as d:
         there = d.path("tools/testing/selftests/")
@@ -86,8 +86,7 @@ def restored():
     ok(changed != before == settings(), "the workloads' selftest restores settings", before, changed, settings())
 
 
-def main(_accept):
-    in_a_kernel()
+def test_harness():
     expect("figures may be wrong two times of three", "w.main(fails(2, AssertionError('x')))", 0,
            "ok 1 - test # ")
     got = selftest("w.main(fails(2, AssertionError('x')))")

@@ -9,7 +9,6 @@ import os
 import pty
 import re
 import select
-import shutil
 import signal
 import struct
 import subprocess
@@ -18,10 +17,11 @@ import time
 
 import records as r
 import test_json
-from command import ENV, GOLDEN, WSMO, Directory, fails, ok, run, skip
+from command import ENV, GOLDEN, WSMO, Directory, fails, needs, ok, run
 from fakemodule import Module, Stream, interval, now
 from terminal import TMUX, Terminal, order
 
+in_tmux = needs(TMUX, "there is no tmux")
 MIB = 1 << 20
 NOBODY = 4194305  # beyond the largest process id there can be
 ONCE = ("--interval", "1h")  # a screen that stays as it is
@@ -104,7 +104,8 @@ def watch(s, *args, **kw):
     return Terminal("top", "--debugfs", s.dir.name, *args, **kw)
 
 
-def screens(accept):
+@in_tmux
+def test_screens(accept):
     with process() as p, stream(*figures(p.pid)) as d:
         with watch(d, *ONCE) as t:
             for columns, lines in ((100, 24), (80, 12), (50, 8)):
@@ -163,7 +164,8 @@ int ppoll(struct pollfd *fds, nfds_t nr, const struct timespec *t, const sigset_
 """
 
 
-def narrow():
+@in_tmux
+def test_narrow():
     """40 columns, also if the terminal becomes so at a bad moment; odd names."""
     names = {NOBODY: b"\x1b" * 15}
     with process() as p, stream(*figures(p.pid), names=names) as d, Directory() as tmp:
@@ -194,7 +196,8 @@ def narrow():
         os.close(theirs)
 
 
-def keys():
+@in_tmux
+def test_keys():
     with process() as p, stream(*figures(p.pid)) as d:
         pid, nobody = str(p.pid), str(NOBODY)
 
@@ -237,7 +240,8 @@ def keys():
             expect(("Home",), ("sleep",), [pid, "anon", "heap"], "Home")
 
 
-def pause():
+@in_tmux
+def test_pause():
     with process() as p, stream(*figures(p.pid)) as d:
         wss, regions = figures(p.pid)
         with watch(d, *FAST) as t:
@@ -256,7 +260,8 @@ def pause():
             ok(t.wait("77.0M", "% of one CPU")[0], "and go on", t.text())
 
 
-def watched_events():
+@in_tmux
+def test_watched_events():
     def lost(n):
         return r.record(r.LOST, now(), r.struct.pack("<QQ", n, 3456))
 
@@ -304,7 +309,8 @@ def watched_events():
                "the module goes: a message behind the screen", text)
 
 
-def left_alone():
+@in_tmux
+def test_left_alone():
     """Other monitoring goes on, and the terminal is as it was."""
     with process() as p, stream(*figures(p.pid)) as d:
         d.dir.write("target", b"another's")
@@ -345,7 +351,8 @@ def until_told(m, _pids):
         m.send(r.end(now(), 0))
 
 
-def own_session():
+@in_tmux
+def test_own_session():
     def script(m, pids):
         m.send(interval(*figures(pids[0])))
         m.send(r.record(r.TARGET, now(), r.struct.pack("<II16s", pids[0], 1, b"\33[31mred")))
@@ -376,7 +383,8 @@ def own_session():
                 ok(p.poll() is None, "its process goes on")
 
 
-def hang_up():
+@in_tmux
+def test_hang_up():
     def script(m, pids):
         m.send(interval(*figures(pids[0])))
         until_told(m, pids)
@@ -396,7 +404,8 @@ def hang_up():
         t.cleanup()
 
 
-def command():
+@in_tmux
+def test_command():
     def script(m, pids):
         m.send(interval(*figures(pids[0])))
         while os.path.exists("/proc/%d/exe" % pids[0]):
@@ -445,7 +454,7 @@ def command():
             ok(m.targets[1:] == ["\n"], "and monitoring was stopped", m.targets)
 
 
-def tables():
+def test_tables():
     with process() as p, stream(*figures(p.pid)) as d:
         directory = d.dir.name
 
@@ -530,19 +539,3 @@ def tables():
                   "cannot write")
         os.unlink(d.dir.path("buffer"))
         fails(run("top", "--debugfs", directory, "--repeat=1"), "a file is not there", "buffer")
-
-
-def main(accept):
-    tables()
-    if not TMUX:
-        skip("screens", "there is no tmux")
-        return
-    screens(accept)
-    narrow()
-    keys()
-    pause()
-    watched_events()
-    left_alone()
-    own_session()
-    hang_up()
-    command()

@@ -15,7 +15,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "report"))
 import records as r  # noqa: E402
 import test_json  # noqa: E402
-from command import ENV, HERE, TOP, WSMO, Directory, ok, run, skip  # noqa: E402,F401
+from command import ENV, WSMO, Directory, ok, run, skip  # noqa: E402
 from test_sizing import MIB, random_use, recording  # noqa: E402
 
 SWAP = r.refault(0, 0, 100000, half_ns=5000)
@@ -85,7 +85,7 @@ def wait_for(what):
     return False
 
 
-def measures():
+def test_measures():
     with fake() as (d, c):
         p = start(d, "--json")
         was_set = wait_for(lambda: c.high() == str(LIMIT + KERNEL))
@@ -121,7 +121,7 @@ def measures():
            "without --limit the one that is recommended", res)
 
 
-def restores():
+def test_restores():
     for sig in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL:
         with fake() as (d, c):
             p = start(d, seconds="30s")
@@ -174,7 +174,7 @@ def own_run():
         subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run"], check=True)
 
 
-def forgotten():
+def test_forgotten():
     """wsmo and its guard are killed"""
     own_run()
 
@@ -229,7 +229,7 @@ def forgotten():
     ok(res.returncode == 2, "--restore is alone", res)
 
 
-def stops():
+def test_stops():
     with fake(pressure=26) as (d, c):
         began = time.monotonic()
         res = run(*args(d, "--yes", seconds="60s"))
@@ -246,7 +246,7 @@ def stops():
            json.loads(res.stdout)["stalled"] is None, "a kernel without PSI", res)
 
 
-def refuses():
+def test_refuses():
     with fake() as (d, c):
         def refused(name, status, word, *line):
             res = run(*line)
@@ -275,11 +275,3 @@ def refuses():
         res = run(*args(d, "--yes"))
         ok(res.returncode == 1 and b"there is no swap for the 20.0 MiB" in res.stderr and c.high() == "max",
            "refused: anonymous memory without swap", res)
-
-
-def main(_accept):
-    measures()
-    restores()
-    forgotten()
-    stops()
-    refuses()

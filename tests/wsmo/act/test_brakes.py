@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from command import ENV, HERE, TOP, WSMO, Directory, fails, ok, run, skip
+from command import ENV, WSMO, Directory, as_root, fails, ok, run, skip
 from fakemodule import Module
 from test_goals import File, brakes, pressure, with_files
 from victim import COLD, args, fake, half_hot, mapped, objects, regions, script
@@ -50,7 +50,7 @@ class Brakes:
         self.p.communicate()
 
 
-def governor():
+def test_governor():
     with Directory() as d:
         for name, limit, bad in (("refaults", {"refaults": 100}, {"refaults": 101}),
                                  ("pressure", {"waits": 0.0999}, {"waits": 0.101})):
@@ -77,7 +77,7 @@ def governor():
             ok(b.second(refaults=190, seconds=2).may, "refaults are of a second")
 
 
-def quotas():
+def test_quotas():
     with Directory() as d:
         with Brakes(d, size=10 * MIB, cpu=SEC // 10) as b:
             ok(b.tell("bytes", 10 * MIB - 1).left and not b.tell("bytes", 1).left, "a quota of bytes")
@@ -93,7 +93,7 @@ def quotas():
                "  it is of a second, however long nothing was done")
 
 
-def grace():
+def test_grace():
     """Four pages are taken; two come back, and later the third one"""
     with Directory() as d:
         with Brakes(d) as b:
@@ -112,7 +112,8 @@ def grace():
             ok(b.tell("look", 0).back == 0, "and not for longer", b.back)
 
 
-def of_defaults():
+@as_root
+def test_of_defaults():
     """The limits that hold without options"""
     size = 2048 * MIB
 
@@ -149,7 +150,8 @@ def on_a_device():
             os.unlink(path)
 
 
-def devices():
+@as_root
+def test_devices():
     for flags, cls in (mmap.MAP_SHARED, "shmem"), (mmap.MAP_PRIVATE, "file"):
         with on_a_device() as path, fake(
                 lambda v: {v.pid: regions(v.at, v.size, 64, cls=cls)},
@@ -160,7 +162,8 @@ def devices():
                "a device is left alone (%s)" % cls, rule)
 
 
-def one_at_a_time():
+@as_root
+def test_one_at_a_time():
     """A second act knows nothing of what came back to the first one"""
     def second(v, *more):
         with Directory() as d, Directory() as debug:
@@ -197,7 +200,8 @@ def thread(name):
         p.stdin.close()
 
 
-def damon():
+@as_root
+def test_damon():
     """It clears the same Accessed bits: what is in use looks cold"""
     with open("/proc/2/comm") as f:
         if f.read() != "kthreadd\n":
@@ -218,16 +222,3 @@ def damon():
         res = with_files([file], *args(d, m, v, COLD, more=("-l",)))
         ok(b"DAMON has ended" in res.stderr and mapped(v, (0.5, 1)) == 0 and
            min(a["t"] for a in objects(res, "action")) > 1, "it goes on when DAMON has ended", res)
-
-
-def main(_accept):
-    governor()
-    quotas()
-    grace()
-    if os.geteuid():
-        skip("acting", "not root")
-        return
-    of_defaults()
-    devices()
-    one_at_a_time()
-    damon()

@@ -9,7 +9,7 @@ import threading
 import time
 
 import records as r
-from command import ENV, TOP, Directory, ok, run, skip
+from command import ENV, TOP, Directory, needs, ok, run, skip
 from fakemodule import Module, now
 from fuse import Deaf
 
@@ -103,7 +103,7 @@ def record(p, script, binary=None, **more):
     return [body for kind, _, body in r.parse(data) if kind == r.MAPPING], res.stderr
 
 
-def whole():
+def test_whole():
     p = child(THREADS)
     seen = []
 
@@ -146,9 +146,11 @@ def whole():
     p.wait()
 
 
+PLAIN = os.path.join(TOP, "out", "bin", "wsmo")
+
+
 def many(pages):
     """A target with more mappings than are told."""
-    wsmo = os.path.join(TOP, "out", "bin", "wsmo")
     p = child(MANY % pages)
     peak = []
 
@@ -160,14 +162,14 @@ def many(pages):
             try:
                 with open("/proc/%s/cmdline" % pid, "rb") as f:
                     mine = f.read().split(b"\0")
-                if mine[0] == wsmo.encode() and str(p.pid).encode() in mine:
+                if mine[0] == PLAIN.encode() and str(p.pid).encode() in mine:
                     with open("/proc/%s/status" % pid) as f:
                         peak.extend(int(line.split()[1]) for line in f
                                     if line.startswith("VmHWM"))
             except OSError:
                 pass
 
-    got, err = record(p, script, wsmo)
+    got, err = record(p, script, PLAIN)
     named = {start: what for start, what in maps(p.pid).items() if what[5]}
     all_of_it = dict(decode(body)[:2] for body in got)
     if pages > 4096:
@@ -181,6 +183,19 @@ def many(pages):
     p.wait()
 
 
+plain = needs(os.path.exists(PLAIN), "out/bin/wsmo is not built")
+
+
+@plain
+def test_few():
+    many(3900)
+
+
+@plain
+def test_many():
+    many(60000)
+
+
 # maps a file that it is given
 MAPS = """import mmap, sys
 f = open(%r, "r+b")
@@ -190,7 +205,7 @@ input()
 """
 
 
-def deaf():
+def test_deaf():
     """A server that does not answer does not hold up the recorder."""
     with Directory() as d:
         lib = d.path("preloaded.so")
@@ -213,7 +228,7 @@ def deaf():
         p.wait()
 
 
-def unkillable():
+def test_unkillable():
     """Nor do real ones hold up its end: whoever asks them does not end, not even by SIGKILL."""
     with Directory() as d, Deaf(d.name, bytes(8192)) as f:
         if not f.works:
@@ -227,14 +242,3 @@ def unkillable():
         late.cancel()
         p.kill()
     p.wait()
-
-
-def main(_accept):
-    unkillable()
-    whole()
-    deaf()
-    if not os.path.exists(os.path.join(TOP, "out", "bin", "wsmo")):
-        skip("many mappings", "out/bin/wsmo is not built")
-        return
-    for pages in (3900, 60000):
-        many(pages)

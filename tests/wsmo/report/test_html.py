@@ -27,7 +27,7 @@ def embedded(text):
                                 text, re.S).group(1))
 
 
-def content():
+def test_content():
     text = page(samples.main())
     data = embedded(text)
     ok(not re.search(r'(?:src|href)\s*=|https?://(?!github\.com/leeoniya)', text),
@@ -63,7 +63,7 @@ def content():
        "<b>" not in text and "<img>" not in text, "no name ends the script", data["names"])
 
 
-def limits():
+def test_limits():
     """The working-set curve and the limits are those of the other reports."""
     data = sizes.recording(sizes.random_use, rss=lambda t: 90 * MIB)
     got = embedded(page(data))["sizing"]
@@ -78,7 +78,7 @@ def limits():
     ok(embedded(page(samples.main()))["sizing"] == [], "none of a recording with one window")
 
 
-def touched():
+def test_touched():
     """The rows of report who, and its map"""
     data = embedded(page(samples.who()))
     rows = [json.loads(x) for x in run("report", "who", "--json", "-i", "-",
@@ -99,7 +99,7 @@ def touched():
     ok(data["who"] == [] and data["touched"]["cells"] == [], "none of a recording without", data["touched"])
 
 
-def long_recording():
+def test_long_recording():
     """What is drawn of 5000 intervals and many series is thinned, and adds up."""
     n = 5000
     data = r.header(0) + b"".join(
@@ -118,12 +118,7 @@ def long_recording():
     ok(len(text) < 5 << 20, "a page is below 5 MB", len(text))
 
 
-def refused():
-    for args in (("--json",), ("--csv",), ("--raw",), ("--size", "80x24"),
-                 ("--address", "1,2"), ("-o", "x.png")):
-        res = run("report", "html", *args, "-i", "-", stdin=samples.main())
-        ok(res.returncode == 2 and not res.stdout and b"wsmo: " in res.stderr,
-           "refused: html " + " ".join(args), res.stderr)
+def test_output():
     with Directory() as d:
         name = d.path("r.html")
         res = run("report", "html", "-o", name, "-i", "-", stdin=samples.main())
@@ -134,7 +129,7 @@ def refused():
         ok(os.listdir(d.name) == ["r.html"], "nothing else is left")
 
 
-def many_objects():
+def test_many_objects():
     """Objects that come in descending order: the page takes no time by the square."""
     took = {}
     for what in "one object", "many objects":
@@ -145,12 +140,3 @@ def many_objects():
         took[what], res = cpu_of(b"".join(data) + r.end(SEC), "html")
         ok(res.returncode == 0 and b"/x" in res.stdout, "a page of " + what, res.stderr)
     ok(took["many objects"] < 4 * took["one object"] + 1, "many objects in a page", took)
-
-
-def main(_accept):
-    content()
-    limits()
-    touched()
-    long_recording()
-    refused()
-    many_objects()

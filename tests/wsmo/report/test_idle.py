@@ -27,7 +27,7 @@ def recording():
     return out + r.end(begun + 3 * SEC)
 
 
-def unused():
+def test_unused():
     """After 8 s: what was not used in them is not put under 10 s; what is not resident is said."""
     out = r.header(0) + r.target(1, 7, b"idler") + r.area(2, 7, "heap", 0, 1, 1 << 30, 2 << 30)
     out += r.proc(7 * SEC, 7, 6 * MIB, 0, 99 * MIB)
@@ -52,7 +52,7 @@ def idle(*args):
     return [json.loads(line) for line in res.stdout.splitlines()]
 
 
-def main(_accept):
+def test_ages():
     rows = idle("--time", ",1")
     ok([(x["class"], x["path"], x["mapped"], x["used"], {x[age] for age in COLUMNS}, x["t"]) for x in rows] ==
        [("all", None, 20 * MIB, 10 * MIB // 4, {7 * MIB // 2}, 1), ("heap", None, 10 * MIB, 0, {2 * MIB}, 1),
@@ -67,5 +67,4 @@ def main(_accept):
                                         (1 << 32) - 1) + r.end(SEC)
     res = run("report", "idle", "-i", "-", stdin=many)
     ok(res.returncode == 0, "a snapshot that lacks most of its parts", res)
-    unused()
     same_numbers("idle", "report", "idle", "-i", "-", "--mappings", stdin=recording(), not_raw=["t", "comm", "watched_ns"])

@@ -93,7 +93,7 @@ def resolved(d, path, before, after, offsets):
                 os.unlink(name)
 
 
-def files():
+def test_files():
     cases = (
         ("a file", "it.so", (), "", ""),
         ("a 32-bit file", "it.so", ("-m", "elf_i386"), "", ""),
@@ -115,7 +115,7 @@ def files():
             ok(got == ["scan_index", "scan_index"], "functions of " + what, got, res.stderr)
 
 
-def mangled():
+def test_mangled():
     """Names that stand for gigabytes, or take years without a word; a usual name beside them"""
     def short(i):
         return "S_" if not i else "S%s_" % "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i - 1]
@@ -139,7 +139,7 @@ def mangled():
         ok(got == ["good::name"] + names[1:], "a name that is too long, or takes too long, stays mangled", got, res.stderr)
 
 
-def pipes():
+def test_pipes():
     """Files that a program's file names: to open a pipe would wait for a writer."""
     for what, options, objcopy, name in (
             (".gnu_debuglink", (), ("--add-gnu-debuglink=",), "it.debug"),
@@ -186,7 +186,7 @@ def inflate(path, section, size):
         f.write(data + body)
 
 
-def sparse():
+def test_sparse():
     """Of a file without a build ID the checksum is computed: of terabytes without end it is not."""
     with Directory() as d:
         with open(d.path("it.c"), "w") as f:
@@ -210,7 +210,7 @@ def sparse():
                "debug information in a file " + ("of 1 TiB" if size else "with the right checksum"), got, res.stderr)
 
 
-def truncated():
+def test_truncated():
     """A file that becomes empty while its names are read, as when a library is built anew in its place."""
     with Directory() as d:
         with open(d.path("it.c"), "w") as f:
@@ -242,7 +242,7 @@ def cpu_of(data, *args):
     return took.children_user + took.children_system - began.children_user - began.children_system, res
 
 
-def swollen():
+def test_swollen():
     """Files of 1 MiB with debug information of 1 GiB: there are no lines of it, and no time goes into it."""
     took = {}
     with Directory() as d:
@@ -338,7 +338,7 @@ scan:	.fill 64, 1, 0x90
 """
 
 
-def many_lines():
+def test_many_lines():
     """A file of 64 KiB has lines that take gigabytes."""
     for nr, file in (1000, b"it.c"), (40 << 20, None):
         with Directory() as d:
@@ -357,7 +357,7 @@ def many_lines():
                 ok(taken < 300 << 10 and os.path.getsize(d.path("it.so")) < 1 << 17, "memory for lines", "%d KiB" % taken)
 
 
-def traps():
+def test_traps():
     """Files of less than 1 MiB that libdw would take gigabytes for"""
     with Directory() as d:
         with open(d.path("it.c"), "w") as f:
@@ -428,7 +428,7 @@ scan:	.fill 4096, 1, 0x90
 """
 
 
-def ranges():
+def test_ranges():
     """Debug information may ask for time by the square at each address: it gets some seconds."""
     with Directory() as d:
         with open(d.path("it.s"), "w") as f:
@@ -447,7 +447,7 @@ def ranges():
         print("# CPU time: %s" % took)
 
 
-def many():
+def test_many():
     """In any order: what comes later replaces what was there; time is not by the square."""
     rng = random.Random(1)
     bodies, found = [], {}
@@ -477,7 +477,7 @@ def many():
     print("# CPU time: %s" % took)
 
 
-def compiled():
+def test_compiled():
     """perf-PID.map: of the process's user or root, a file, in its mount namespace."""
     cases = (
         ("", WRITE, ["LazyCompile:*inner app.js:7", "new", None]),
@@ -518,7 +518,7 @@ def elf(names, strings):
     return head.ljust(4096, b"\0") + b"".join(parts) + table
 
 
-def crowded():
+def test_crowded():
     """Many functions at one address, with names that are alike but for their ends: no work by the square."""
     nr, took = 20000, {}
     with Directory() as d:
@@ -548,7 +548,7 @@ def crowded():
     ok(took["one address"] < 4 * took["own addresses"] + 1, "many entries of perf-PID.map", took)
 
 
-def large():
+def test_large():
     """Maps of many processes, which cost their owner nothing"""
     hole = 'name = "/tmp/perf-%d.map" % os.getpid()\nopen(name, "w").truncate(64 << 20)\n'
     children = [subprocess.Popen([sys.executable, "-c", CHILD % ("", hole), "code", ""], stdin=subprocess.PIPE,
@@ -569,7 +569,7 @@ def large():
             os.unlink("/tmp/perf-%d.map" % p.pid)
 
 
-def scattered():
+def test_scattered():
     """A process with as many mappings as it may have, none of which is code that a recording says is there"""
     took = {}
     for what, nr in ("few", 1), ("many", 50000):
@@ -614,7 +614,7 @@ int main(void)
 """
 
 
-def stacks():
+def test_stacks():
     with Directory() as d:
         with open(d.path("s.c"), "w") as f:
             f.write(STACKS)
@@ -636,21 +636,3 @@ def stacks():
     whole = {start: what[2] for start, what in seen.items()}
     ok(len(tids) == 3 and len(of) == 2 and not [s for s in of if s <= arena < whole[s]],
        "an arena with a stack in it is no thread's; a thread's stack is", of, arena, tids)
-
-
-def main(_accept):
-    files()
-    mangled()
-    pipes()
-    sparse()
-    swollen()
-    traps()
-    many_lines()
-    ranges()
-    truncated()
-    many()
-    compiled()
-    crowded()
-    large()
-    scattered()
-    stacks()

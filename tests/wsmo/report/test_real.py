@@ -42,7 +42,7 @@ def view_of(name):
     return {"percentiles": "wss"}.get(name, name.split("-")[0])
 
 
-def looks(accept):
+def test_looks(accept):
     for program, name, options in LOOKS:
         data = os.path.join(HERE, "recordings", program + ".data")
         res = run("report", view_of(name), *options, "-i", data)
@@ -104,8 +104,7 @@ def nothing(data, program):
             fails(run("report", view, "-i", data), "no %s of %s" % (view, program), "3 windows")
 
 
-def main(accept):
-    looks(accept)
+def test_programs():
     for program in PROGRAMS:
         data = os.path.join(HERE, "recordings", program + ".data")
         numbers(data, program)

@@ -69,7 +69,7 @@ def live(flags):
         return res
 
 
-def main(_accept):
+def test_marked():
     with Directory() as d:
         reports(d)
     res = live({7: FLAG | 2})
