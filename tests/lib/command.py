@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """Runs the command that is tested, and checks what it prints."""
 import functools
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 import forms
 from ktap import every, ok, skip  # noqa: F401
@@ -35,7 +37,7 @@ def public_copy():
     return directory, directory.path(os.path.basename(WSMO))
 
 
-def run(*args, stdin=b"", env=None, timeout=180, **kw):
+def run(*args, stdin=b"", env=None, timeout=600, **kw):
     """Run wsmo; the result has returncode, stdout, stderr, these as bytes."""
     if "user" in kw:
         # nor may another user enter a working directory in there
@@ -103,6 +105,50 @@ def peak_rss(*args, expected=0):
     # what was refused needs little memory
     assert status == expected, "exit status %d: %s" % (status, p.stderr)
     return peak
+
+
+def parsed(result):
+    """The objects that --json printed"""
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def wait_for(condition, seconds=20):
+    """Return: whether it holds before that time is over"""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def content(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def cgroup_root():
+    """Where cgroups of version 2 are, "" if nowhere"""
+    with open("/proc/self/mounts") as f:
+        return next((line.split()[1] for line in f if line.split()[2] == "cgroup2"), "")
+
+
+def preloaded(d, source):
+    """The environment with a program of tests/wsmo/programs, as a library that is preloaded"""
+    library = d.path(os.path.basename(source) + ".so")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-Wall", "-Werror", "-o", library,
+                    os.path.join(HERE, "programs", source), "-ldl"], check=True)
+    return {"LD_PRELOAD": library, "ASAN_OPTIONS": ENV["ASAN_OPTIONS"] + ":verify_asan_link_order=0"}
+
+
+def plotted(data, *commands):
+    """What gnuplot is told by these command lines, whose pictures go nowhere"""
+    with Directory() as d:
+        d.write("gnuplot", b"#!/bin/sh\ncat >>%s\n" % d.path("told").encode())
+        os.chmod(d.path("gnuplot"), 0o755)
+        for args in commands:
+            run(*args, "-o", d.path("a.svg"), "-i", "-", stdin=data, env={"PATH": d.name + ":/usr/bin:/bin"})
+        return d.read("told").decode()
 
 
 def one_line(err):

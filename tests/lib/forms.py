@@ -7,10 +7,23 @@ import csv
 import io
 import json
 import re
+import xml.etree.ElementTree as xml
 
 
 # C0, DEL, C1, directions, ends of lines: what a table never prints
 STEERS = re.compile("[\0-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def svg_texts(svg):
+    """The texts of a picture"""
+    texts = [" ".join("".join(t.itertext()).split()) for t in xml.fromstring(svg).iter()
+             if t.tag.endswith("}text")]
+    return [text for text in texts if text]
+
+
+def page_data(html):
+    """What a page of report html is made from"""
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.S).group(1))
 
 
 def tables(text):

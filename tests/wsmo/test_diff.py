@@ -10,7 +10,7 @@ import records as r
 import samples
 import test_hot as hot
 import test_json
-from command import HERE, ok, run, same_numbers
+from command import HERE, ok, parsed, run, same_numbers
 
 SEC = samples.SEC
 MIB = samples.MIB
@@ -30,7 +30,7 @@ def recording(sizes, half=0, window_us=1000000, aggr_us=1000000, cls="heap", com
 def diff(d, a, b, *args):
     """Return: {name: row}, the result"""
     res = run("diff", d.write("a", a), d.write("b", b), "--json", *args)
-    rows = [json.loads(line) for line in res.stdout.splitlines()]
+    rows = parsed(res)
     return {row["name"]: row for row in rows}, res
 
 
@@ -124,8 +124,8 @@ def test_rows(d):
     b = os.path.join(HERE, "recordings", "sort.data")
     with open(a, "rb") as f, open(b, "rb") as g:
         a, b = f.read(), g.read()
-    means = {x["class"]: x["mean"] for x in map(json.loads, run(
-        "report", "--json", "-i", d.write("a", a)).stdout.splitlines()) if x["type"] == "wss_summary"}
+    means = {x["class"]: x["mean"] for x in parsed(run(
+        "report", "--json", "-i", d.write("a", a))) if x["type"] == "wss_summary"}
     got, res = diff(d, a, b)
     ok(not res.returncode and {name: row["a"] for name, row in got.items() if row["a"]} ==
        {name.replace("all", "total"): mean for name, mean in means.items() if mean},
@@ -144,8 +144,8 @@ def test_rows(d):
     family = samples.family()
     got, _ = diff(d, family, family)
     sizes = {}
-    for x in map(json.loads, run("report", "wss", "--json", "--class", "all", "-i", "-",
-                                 stdin=family).stdout.splitlines()):
+    for x in parsed(run("report", "wss", "--json", "--class", "all", "-i", "-",
+                                 stdin=family)):
         sizes.setdefault(x["t"], {"group": [], "process": []})[x["scope"]].append(x["bytes"])
     want = statistics.mean(sum(x["group"] or x["process"]) for x in sizes.values())
     ok(abs(got["total"]["a"] - want) < 1, "the total of a group where there is one", got, sizes)

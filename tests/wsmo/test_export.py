@@ -14,7 +14,7 @@ import zlib
 
 import records as r
 import samples
-from command import ENV, HERE, TOP, WSMO, Directory, every, fails, golden, ok, run, skip
+from command import ENV, HERE, TOP, WSMO, Directory, every, fails, golden, ok, run, skip, wait_for
 from fakemodule import Stream, now
 
 sys.path.insert(0, os.path.join(TOP, "contrib"))
@@ -165,29 +165,28 @@ def ten_minutes():
                                   for t in range(600)) + r.end(601 * SEC)
 
 
-def test_read_by_damo():
+def test_read_by_damo(d):
     """The real one: what it draws, and of which figures."""
-    with Directory() as d:
-        path = d.path("damo.data")
-        recordings = [("ten minutes", ten_minutes()), ("several processes", samples.main())]
-        with open(os.path.join(HERE, "recordings", "windows.data"), "rb") as f:
-            recordings.append(("a real recording", f.read()))
-        for name, data in recordings:
-            export("damo", "-o", path, data=data)
-            for pid, snapshots in damo_load(d.read("damo.data")).items():
-                real_damo("%s, %d" % (name, pid), path, pid, snapshots)
-        export("damo", "-o", path, data=ten_minutes())
-        told = damo_told("wss", "--input", path)
-        ok([line.split()[1:3] for line in told if not line.startswith("#")] ==
-           2 * [["1024.000", "KiB"]] + 3 * [["2.000", "MiB"]], "its percentiles", told)
-        told = damo_told("heatmap", "--input", path, "--stdout_skip_colorset_example")
-        rows = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in told]
-        ok(rows[:40] == ["0" * 2 * i + "8" + "08"[i % 2] + "0" * (78 - 2 * i) for i in range(40)] and
-           any(line.startswith("# y-axis: time") and "10 m" in line for line in rows),
-           "the picture it draws", *rows)
-        told = damo_told("access", "--input_file", path, "--raw_number")
-        ages = [int(x) for x in re.findall(r" age (\d+)", "\n".join(told))]
-        ok(len(ages) == 80 * 600 and max(ages) == 599 * 10**6, "ages", len(ages), ages[-80:])
+    path = d.path("damo.data")
+    recordings = [("ten minutes", ten_minutes()), ("several processes", samples.main())]
+    with open(os.path.join(HERE, "recordings", "windows.data"), "rb") as f:
+        recordings.append(("a real recording", f.read()))
+    for name, data in recordings:
+        export("damo", "-o", path, data=data)
+        for pid, snapshots in damo_load(d.read("damo.data")).items():
+            real_damo("%s, %d" % (name, pid), path, pid, snapshots)
+    export("damo", "-o", path, data=ten_minutes())
+    told = damo_told("wss", "--input", path)
+    ok([line.split()[1:3] for line in told if not line.startswith("#")] ==
+       2 * [["1024.000", "KiB"]] + 3 * [["2.000", "MiB"]], "its percentiles", told)
+    told = damo_told("heatmap", "--input", path, "--stdout_skip_colorset_example")
+    rows = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in told]
+    ok(rows[:40] == ["0" * 2 * i + "8" + "08"[i % 2] + "0" * (78 - 2 * i) for i in range(40)] and
+       any(line.startswith("# y-axis: time") and "10 m" in line for line in rows),
+       "the picture it draws", *rows)
+    told = damo_told("access", "--input_file", path, "--raw_number")
+    ages = [int(x) for x in re.findall(r" age (\d+)", "\n".join(told))]
+    ok(len(ages) == 80 * 600 and max(ages) == 599 * 10**6, "ages", len(ages), ages[-80:])
 
 
 def test_damo():
@@ -331,14 +330,6 @@ def has_open(pid, directory):
         with contextlib.suppress(FileNotFoundError):
             if os.readlink("/proc/%d/fd/%s" % (pid, fd)).startswith(directory):
                 return True
-    return False
-
-
-def wait_for(condition, seconds=20):
-    for _ in range(seconds * 100):
-        if condition():
-            return True
-        time.sleep(0.01)
     return False
 
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 """libwsmon as others use it: installed, found by pkg-config, linked, removed."""
-import json
 import os
 import re
 import subprocess
@@ -8,7 +7,7 @@ import sys
 
 import packed
 import samples
-from command import ENV, HERE, TOP, ok, run
+from command import ENV, HERE, TOP, ok, parsed, run
 
 sys.path.insert(0, os.path.join(TOP, "contrib"))
 import wsmon  # noqa: E402
@@ -55,8 +54,7 @@ class Consumer:
 
 
 def report(view, data, *options):
-    res = run("report", view, "--json", "-i", data, *options)
-    return [json.loads(line) for line in res.stdout.splitlines()]
+    return parsed(run("report", view, "--json", "-i", data, *options))
 
 
 def named_regions(data):

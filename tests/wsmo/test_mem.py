@@ -16,7 +16,7 @@ import sys
 import time
 
 import test_json
-from command import Directory, fails, golden, ok, run, same_numbers, skip
+from command import Directory, fails, golden, ok, parsed, run, same_numbers, skip
 
 KIB, MIB = 1 << 10, 1 << 20
 ROOT = not os.geteuid()
@@ -60,7 +60,7 @@ def processes(code, nr=1, *args):
 def rows(*args, **kw):
     """Return: the objects of --json, and the result"""
     res = run("mem", "--json", *args, **kw)
-    return [json.loads(line) for line in res.stdout.splitlines()], res
+    return parsed(res), res
 
 
 def total(found, field):

@@ -200,22 +200,21 @@ def test_in_use():
         s.close()
 
 
-def test_outside():
+def test_outside(d):
     """A recording names its cgroup, which may be anything: no way out of cgroups, no pipe is waited for."""
-    with Directory() as d:
-        device = fakedevice.Device(d)
-        for name in "evil", "cgroups/pipe", "cgroups/a..b":
-            os.mkdir(d.path(name))
-            if name.endswith("b"):
-                with open(d.path(name + "/cgroup.procs"), "w") as f:
-                    f.write("%d\n" % os.getpid())
-            else:
-                os.mkfifo(d.path(name + "/cgroup.procs"))
-        for cgroup, good in (b"/../evil", False), (b"/x/../../evil", False), (b"evil", False), (b"/..", False), \
-                (b"/pipe", False), (b"/a..b", True):
-            res = run("mem", "-i", "-", "--json", stdin=samples.cgroup(cgroup, pids=NOBODY), timeout=20, env=device.env)
-            ok(good == (not res.returncode) and res.stderr.count(b"\n") <= 1, "cgroup %s" % cgroup.decode(), res)
-        device.close()
+    device = fakedevice.Device(d)
+    for name in "evil", "cgroups/pipe", "cgroups/a..b":
+        os.mkdir(d.path(name))
+        if name.endswith("b"):
+            with open(d.path(name + "/cgroup.procs"), "w") as f:
+                f.write("%d\n" % os.getpid())
+        else:
+            os.mkfifo(d.path(name + "/cgroup.procs"))
+    for cgroup, good in (b"/../evil", False), (b"/x/../../evil", False), (b"evil", False), (b"/..", False), \
+            (b"/pipe", False), (b"/a..b", True):
+        res = run("mem", "-i", "-", "--json", stdin=samples.cgroup(cgroup, pids=NOBODY), timeout=20, env=device.env)
+        ok(good == (not res.returncode) and res.stderr.count(b"\n") <= 1, "cgroup %s" % cgroup.decode(), res)
+    device.close()
 
 
 THOUSAND = r"""import os, signal

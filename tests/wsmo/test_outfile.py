@@ -10,10 +10,9 @@ import time
 
 import records as r
 import samples
-from command import ENV, HERE, WSMO, Directory, fails, ok, run, skip
+from command import ENV, WSMO, Directory, content, fails, ok, preloaded, run, skip, wait_for
 from fakemodule import Stream
 from recorder import args, fake, start
-from test_export import wait_for
 from test_long import lines, player
 
 NOBODY = 65534
@@ -67,11 +66,6 @@ def test_standard_output():
     with fake() as (d, m):
         res = run("act", "--debugfs", m.dir.name, "-s", "reclaim", "-o", "-", "-p", str(os.getpid()))
         ok(res.returncode == 2 and b"standard output has the actions" in res.stderr, "act -o -", res)
-
-
-def content(path):
-    with open(path, "rb") as f:
-        return f.read()
 
 
 def refused(d, name, what, precious=False):
@@ -293,52 +287,48 @@ def test_live():
            "figures that cannot be replaced any more do not stay", p.returncode, err, os.listdir(out.name))
 
 
-def test_calls():
+def test_calls(d):
     """In which order a file gets its place, and is on the disk; also without O_TMPFILE"""
-    with Directory() as d:
-        lib = d.path("noname.so")
-        subprocess.run(["gcc", "-shared", "-fPIC", "-o", lib, os.path.join(HERE, "programs", "noname.c"), "-ldl"],
-                       check=True)
-        data = d.write("in", samples.main())
-        os.mkdir(d.path("out"))
-        for old in False, True:
-            for without in {}, {"NO_TMPFILE": "1"}:
-                env = dict(without, LD_PRELOAD=lib, CALLS=d.path("calls"),
-                           ASAN_OPTIONS=ENV["ASAN_OPTIONS"] + ":verify_asan_link_order=0")
+    library = preloaded(d, "noname.c")
+    data = d.write("in", samples.main())
+    os.mkdir(d.path("out"))
+    for old in False, True:
+        for without in {}, {"NO_TMPFILE": "1"}:
+            env = dict(library, CALLS=d.path("calls"), **without)
+            d.write("calls", b"")
+            if old:
+                d.write("out/x", b"old")
+            res = run("export", "chrome", "-i", data, "-o", d.path("out", "x"), env=env)
+            got = d.read("calls").decode().splitlines()
+            ok(res.returncode == 0 and len(d.read("out/x")) > 100 and os.listdir(d.path("out")) == ["x"] and
+               got[0] == "sync file" and got[-1] == "sync directory" and
+               ("rename" in got) == bool(old or without), "complete, then renamed, then on the disk", got, res)
+            os.unlink(d.path("out", "x"))
+            with fake() as (e, m):
                 d.write("calls", b"")
                 if old:
-                    d.write("out/x", b"old")
-                res = run("export", "chrome", "-i", data, "-o", d.path("out", "x"), env=env)
+                    e.write("data", r.header(1))
+                res = run(*args(e, m, "-q", "--", "sleep", "0.3"), env=env)
                 got = d.read("calls").decode().splitlines()
-                ok(res.returncode == 0 and len(d.read("out/x")) > 100 and os.listdir(d.path("out")) == ["x"] and
-                   got[0] == "sync file" and got[-1] == "sync directory" and
-                   ("rename" in got) == bool(old or without), "complete, then renamed, then on the disk", got, res)
-                os.unlink(d.path("out", "x"))
-                with fake() as (e, m):
-                    d.write("calls", b"")
-                    if old:
-                        e.write("data", r.header(1))
-                    res = run(*args(e, m, "-q", "--", "sleep", "0.3"), env=env)
-                    got = d.read("calls").decode().splitlines()
-                    ok(res.returncode == 0 and sorted(os.listdir(e.name)) == ["data"] + ["data.old"] * old + ["debug"] and
-                       got[-2:] == ["sync file", "sync directory"], "a recording is on the disk", got, res)
-        with Directory() as e:
-            stream = Stream(e, [(os.getpid(), "all", 5000, 10000)])
-            d.write("calls", b"")
-            p = subprocess.Popen([WSMO, "export", "openmetrics", "--live", "-o", d.path("out", "x")],
-                                 stderr=subprocess.PIPE, env={**ENV, "WSMON_DEBUGFS": e.name, **env})
-            there = wait_for(lambda: os.path.exists(d.path("out", "x")))
-            p.send_signal(signal.SIGTERM)
-            err = p.communicate()[1]
-            stream.close()
-            ok(there and not err and d.read("calls") == b"rename\n" and not os.listdir(d.path("out")),
-               "figures of now do not wait for a disk", d.read("calls"), err)
-        for sig in signal.SIGINT, signal.SIGQUIT, signal.SIGHUP:
-            p = subprocess.Popen([WSMO, "export", "chrome", "-o", d.path("out", "x"), "-i", "-"],
-                                 stdin=subprocess.PIPE, env={**ENV, **env})
-            begun = wait_for(lambda: os.listdir(d.path("out")))
-            p.send_signal(sig)
-            p.wait()
-            p.stdin.close()
-            ok(begun and p.returncode == -sig and not os.listdir(d.path("out")),
-               "%s leaves no temporary name" % sig.name, p.returncode, os.listdir(d.path("out")))
+                ok(res.returncode == 0 and sorted(os.listdir(e.name)) == ["data"] + ["data.old"] * old + ["debug"] and
+                   got[-2:] == ["sync file", "sync directory"], "a recording is on the disk", got, res)
+    with Directory() as e:
+        stream = Stream(e, [(os.getpid(), "all", 5000, 10000)])
+        d.write("calls", b"")
+        p = subprocess.Popen([WSMO, "export", "openmetrics", "--live", "-o", d.path("out", "x")],
+                             stderr=subprocess.PIPE, env={**ENV, "WSMON_DEBUGFS": e.name, **env})
+        there = wait_for(lambda: os.path.exists(d.path("out", "x")))
+        p.send_signal(signal.SIGTERM)
+        err = p.communicate()[1]
+        stream.close()
+        ok(there and not err and d.read("calls") == b"rename\n" and not os.listdir(d.path("out")),
+           "figures of now do not wait for a disk", d.read("calls"), err)
+    for sig in signal.SIGINT, signal.SIGQUIT, signal.SIGHUP:
+        p = subprocess.Popen([WSMO, "export", "chrome", "-o", d.path("out", "x"), "-i", "-"],
+                             stdin=subprocess.PIPE, env={**ENV, **env})
+        begun = wait_for(lambda: os.listdir(d.path("out")))
+        p.send_signal(sig)
+        p.wait()
+        p.stdin.close()
+        ok(begun and p.returncode == -sig and not os.listdir(d.path("out")),
+           "%s leaves no temporary name" % sig.name, p.returncode, os.listdir(d.path("out")))

@@ -17,7 +17,7 @@ import time
 
 import records as r
 import test_json
-from command import ENV, GOLDEN, WSMO, Directory, fails, needs, ok, run
+from command import ENV, GOLDEN, WSMO, Directory, fails, needs, ok, parsed, preloaded, run
 from fakemodule import Module, Stream, interval, now
 from terminal import TMUX, Terminal, order
 
@@ -174,15 +174,12 @@ def test_narrow():
         rows = [line for line in text.splitlines() if line.startswith(str(NOBODY))]
         ok(rows and rows[0] == "%d %-15.15s    4.0M    5.0M" % (NOBODY, "\\033" * 4),
            "a long name stays in its field", text)
-        subprocess.run(["gcc", "-shared", "-fPIC", "-o", tmp.path("resize.so"), tmp.write("resize.c", RESIZE), "-ldl"],
-                       check=True)
         d.restart()
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
         top = subprocess.Popen(
             [WSMO, "top", "--debugfs", d.dir.name, *ONCE], stdin=theirs, stdout=theirs, start_new_session=True,
-            env=dict(ENV, TERM="xterm", LD_PRELOAD=tmp.path("resize.so"),
-                     ASAN_OPTIONS=ENV["ASAN_OPTIONS"] + ":verify_asan_link_order=0"))
+            env=dict(ENV, TERM="xterm", **preloaded(tmp, tmp.write("resize.c", RESIZE))))
         shown, end = b"", time.time() + 20
         # it clears the screen, and draws as much as there is room for
         while (shown.count(b"\x1b[2J") < 2 or b"HIGH" not in shown.split(b"\x1b[2J")[-1]) and time.time() < end:
@@ -463,7 +460,7 @@ def test_tables():
             return run("top", "--debugfs", directory, *FAST, *args)
 
         res = top("--json", "--repeat=2", "--no-classes", "--window", "1m")
-        rows = [json.loads(line) for line in res.stdout.splitlines()]
+        rows = parsed(res)
         want = {"type": "top", "pid": p.pid, "comm": "sleep", "class": "all", "window_us": 60000000,
                 "bytes": 128 * MIB, "low": 96 * MIB, "high": 160 * MIB, "share": 0.5,
                 "hot": 40 * MIB, "regions": 3}
@@ -472,7 +469,7 @@ def test_tables():
            rows[0]["t"] < 0.05 <= rows[2]["t"], "--json", rows, res.stderr)
         d.show(*figures(p.pid), more=touches(p.pid))
         res = top("--json", "--repeat=1", "--no-classes")
-        rows += [json.loads(line) for line in res.stdout.splitlines()]
+        rows += parsed(res)
         ok([(row["who"], row["who_share"]) for row in rows[4:]] == [("sleep", 0.75), (None, None)],
            "who touches most", rows[4:], res.stderr)
         res = top("--repeat=1")
@@ -504,7 +501,7 @@ def test_tables():
            not res.stderr, "a table for people", res.stdout.decode(), res.stderr)
         d.show(*figures(p.pid), more=r.group(now(), 5) + r.total(now(), "all", 3 * MIB, 2 * MIB, 4 * MIB, 9 * MIB))
         res = top("--json", "--repeat=1", "--no-classes")
-        rows = [json.loads(line) for line in res.stdout.splitlines()]
+        rows = parsed(res)
         ok([(row["pid"], row["comm"], row["bytes"], row["regions"]) for row in rows][:1] ==
            [(0, "total", 3 * MIB, 500)] and [row["pid"] for row in rows[1:]] == [p.pid, NOBODY],
            "the total of all is first, however small", rows)

@@ -9,7 +9,7 @@ import threading
 import forms
 import samples
 import screen
-from command import ENV, HERE, TOP, WSMO, Directory, ok, run, skip
+from command import ENV, HERE, TOP, WSMO, Directory, cgroup_root, ok, run, skip
 from recorder import fake
 from test_mem import Proc, odd_tree
 
@@ -115,12 +115,11 @@ def test_sentences():
 
 def test_cgroups():
     """A name is found as it is, and as tables print it."""
-    mount = [line.split()[1] for line in open("/proc/mounts") if line.split()[2] == "cgroup2"]
     name = "wsmo\\x2dtest-%d" % os.getpid()
-    if os.getuid() or not mount or not os.access(mount[0], os.W_OK):
+    if os.getuid() or not cgroup_root() or not os.access(cgroup_root(), os.W_OK):
         skip("cgroups as they are printed", "no cgroups of version 2")
         return
-    there = os.path.join(mount[0], name)
+    there = os.path.join(cgroup_root(), name)
     os.mkdir(there)
     child = subprocess.Popen(["sleep", "60"])
     try:

@@ -15,7 +15,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "report"))
 import records as r  # noqa: E402
 import test_json  # noqa: E402
-from command import ENV, WSMO, Directory, ok, run, skip  # noqa: E402
+from command import ENV, WSMO, Directory, ok, parsed, run, skip, wait_for  # noqa: E402
 from test_sizing import MIB, random_use, recording  # noqa: E402
 
 SWAP = r.refault(0, 0, 100000, half_ns=5000)
@@ -77,14 +77,6 @@ def start(d, *more, **kw):
                             start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-def wait_for(what):
-    for _ in range(200):
-        if what():
-            return True
-        time.sleep(0.05)
-    return False
-
-
 def test_measures():
     with fake() as (d, c):
         p = start(d, "--json")
@@ -115,8 +107,8 @@ def test_measures():
         ok(res.returncode == 0 and b"refaults/s measured" in res.stdout and c.high() == "99999744",
            "for people; an older limit is restored", res, c.high())
         res = run("sizing", "--verify", d.name, "-i", d.path("data"), "-d", "2s", "--max-slowdown", "3%", "-y", "--json")
-        knee = [json.loads(line) for line in run("report", "sizing", "--json", "-i", d.path("data"),
-                                                 "--max-slowdown", "3%").stdout.splitlines()]
+        knee = parsed(run("report", "sizing", "--json", "-i", d.path("data"),
+                                                 "--max-slowdown", "3%"))
         ok(json.loads(res.stdout)["limit"] == [y["limit"] for y in knee if y["mark"]][0],
            "without --limit the one that is recommended", res)
 

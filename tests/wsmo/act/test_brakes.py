@@ -50,66 +50,63 @@ class Brakes:
         self.p.communicate()
 
 
-def test_governor():
-    with Directory() as d:
-        for name, limit, bad in (("refaults", {"refaults": 100}, {"refaults": 101}),
-                                 ("pressure", {"waits": 0.0999}, {"waits": 0.101})):
-            with Brakes(d) as b:
-                ok(b.second(**limit).may and not b.pauses, "%s at the limit: reclaim goes on" % name)
-                pauses = []
-                for _ in range(8):
-                    began = b.second(**bad).now
-                    ok(not b.may, "%s above it: reclaim pauses" % name, b.pause)
-                    pauses.append(b.pause - began)
-                    while not b.may:
-                        # nothing counts meanwhile
-                        b.second(**bad if b.pause > b.now + 1 else {})
-                ok(pauses == [5, 10, 20, 40, 80, 160, 320, 320] and b.pauses == 8,
-                   "  each time twice as long, up to 320 s", pauses, b.pauses)
-                for _ in range(62):
-                    b.second()
-                ok(b.second(**bad).pause - b.now == 5, "  until a minute was calm", b.pause, b.now)
-        with Brakes(d, refaults=50, most=0.02) as b:
-            ok(not b.second(refaults=51).may and b.pauses == 1, "a limit of one's own for refaults")
-        with Brakes(d, refaults=50, most=0.02) as b:
-            ok(not b.second(waits=0.03).may and b.pauses == 1, "  and for pressure")
+def test_governor(d):
+    for name, limit, bad in (("refaults", {"refaults": 100}, {"refaults": 101}),
+                             ("pressure", {"waits": 0.0999}, {"waits": 0.101})):
         with Brakes(d) as b:
-            ok(b.second(refaults=190, seconds=2).may, "refaults are of a second")
+            ok(b.second(**limit).may and not b.pauses, "%s at the limit: reclaim goes on" % name)
+            pauses = []
+            for _ in range(8):
+                began = b.second(**bad).now
+                ok(not b.may, "%s above it: reclaim pauses" % name, b.pause)
+                pauses.append(b.pause - began)
+                while not b.may:
+                    # nothing counts meanwhile
+                    b.second(**bad if b.pause > b.now + 1 else {})
+            ok(pauses == [5, 10, 20, 40, 80, 160, 320, 320] and b.pauses == 8,
+               "  each time twice as long, up to 320 s", pauses, b.pauses)
+            for _ in range(62):
+                b.second()
+            ok(b.second(**bad).pause - b.now == 5, "  until a minute was calm", b.pause, b.now)
+    with Brakes(d, refaults=50, most=0.02) as b:
+        ok(not b.second(refaults=51).may and b.pauses == 1, "a limit of one's own for refaults")
+    with Brakes(d, refaults=50, most=0.02) as b:
+        ok(not b.second(waits=0.03).may and b.pauses == 1, "  and for pressure")
+    with Brakes(d) as b:
+        ok(b.second(refaults=190, seconds=2).may, "refaults are of a second")
 
 
-def test_quotas():
-    with Directory() as d:
-        with Brakes(d, size=10 * MIB, cpu=SEC // 10) as b:
-            ok(b.tell("bytes", 10 * MIB - 1).left and not b.tell("bytes", 1).left, "a quota of bytes")
-            ok(b.second().left, "  is there again a second later")
-            b.tell("bytes", 30 * MIB)
-            ok([b.second().left for _ in range(3)] == [0, 0, 1], "  what was too much is missing then")
-        with Brakes(d, size=10 * MIB, cpu=SEC // 10) as b:
-            ok(b.tell("cpu", SEC // 10 - 1).left and not b.tell("cpu", 1).left, "a quota of CPU time")
-            b.tell("cpu", SEC // 5)
-            ok([b.second().left for _ in range(3)] == [0, 0, 1], "  likewise")
-            b.second(seconds=100)
-            ok(b.tell("cpu", SEC // 10 - 1).left and not b.tell("cpu", 1).left,
-               "  it is of a second, however long nothing was done")
+def test_quotas(d):
+    with Brakes(d, size=10 * MIB, cpu=SEC // 10) as b:
+        ok(b.tell("bytes", 10 * MIB - 1).left and not b.tell("bytes", 1).left, "a quota of bytes")
+        ok(b.second().left, "  is there again a second later")
+        b.tell("bytes", 30 * MIB)
+        ok([b.second().left for _ in range(3)] == [0, 0, 1], "  what was too much is missing then")
+    with Brakes(d, size=10 * MIB, cpu=SEC // 10) as b:
+        ok(b.tell("cpu", SEC // 10 - 1).left and not b.tell("cpu", 1).left, "a quota of CPU time")
+        b.tell("cpu", SEC // 5)
+        ok([b.second().left for _ in range(3)] == [0, 0, 1], "  likewise")
+        b.second(seconds=100)
+        ok(b.tell("cpu", SEC // 10 - 1).left and not b.tell("cpu", 1).left,
+           "  it is of a second, however long nothing was done")
 
 
-def test_grace():
+def test_grace(d):
     """Four pages are taken; two come back, and later the third one"""
-    with Directory() as d:
-        with Brakes(d) as b:
-            b.tell("clock", SEC)
-            b.tell("swapped", 4)
-            b.tell("take", 0)
-            ok(not b.tell("look", 0).back and not b.refaulted, "what is in swap did not come back")
-            b.tell("swapped", 2)
-            ok(b.tell("look", 0).back == 2 and b.refaulted == 2, "what came back is known", b.back)
-            b.tell("clock", 200 * SEC)
-            b.tell("swapped", 1)
-            ok(b.tell("look", 0).back == 3 and b.refaulted == 3, "more of it", b.back)
-            b.tell("clock", 300 * SEC)
-            ok(b.tell("look", 0).back == 3, "for five minutes", b.back)
-            b.tell("clock", 302 * SEC)
-            ok(b.tell("look", 0).back == 0, "and not for longer", b.back)
+    with Brakes(d) as b:
+        b.tell("clock", SEC)
+        b.tell("swapped", 4)
+        b.tell("take", 0)
+        ok(not b.tell("look", 0).back and not b.refaulted, "what is in swap did not come back")
+        b.tell("swapped", 2)
+        ok(b.tell("look", 0).back == 2 and b.refaulted == 2, "what came back is known", b.back)
+        b.tell("clock", 200 * SEC)
+        b.tell("swapped", 1)
+        ok(b.tell("look", 0).back == 3 and b.refaulted == 3, "more of it", b.back)
+        b.tell("clock", 300 * SEC)
+        ok(b.tell("look", 0).back == 3, "for five minutes", b.back)
+        b.tell("clock", 302 * SEC)
+        ok(b.tell("look", 0).back == 0, "and not for longer", b.back)
 
 
 @as_root

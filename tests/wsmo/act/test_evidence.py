@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import records as r
-from command import ENV, TOP, WSMO, Directory, fails, ok, run, skip
+from command import ENV, WSMO, Directory, fails, ok, preloaded, run, skip
 from fakemodule import Module, now
 from victim import COLD, Victim, args, fake, half_hot, mapped, objects, regions, script
 
@@ -136,12 +136,8 @@ def test_left_alone():
         run(*args(d, m, v, COLD, classes="file"))
         ok(mapped(v) == 0, "but a file", mapped(v))
     with Directory() as e:
-        lib = e.path("preloaded.so")
-        subprocess.run(["gcc", "-shared", "-fPIC", "-o", lib, os.path.join(TOP, "tests/wsmo/programs/deaf.c"), "-ldl"],
-                       check=True)
         with fake(whole, flags=mmap.MAP_SHARED, file=e.path("deaf.so")) as (d, m, v):
-            res = run(*args(d, m, v, COLD, classes="file"), timeout=100, env={
-                "LD_PRELOAD": lib, "ASAN_OPTIONS": ENV["ASAN_OPTIONS"] + ":verify_asan_link_order=0"})
+            res = run(*args(d, m, v, COLD, classes="file"), timeout=100, env=preloaded(e, "deaf.c"))
             ok(res.returncode == 0 and mapped(v) == 0, "one whose server does not answer, too", mapped(v), res)
     mixed = lambda v: {v.pid: regions(v.at, v.size, 64, cls="mixed")}  # noqa: E731
     with fake(mixed) as (d, m, v):

@@ -7,7 +7,7 @@ import subprocess
 import threading
 import time
 
-from command import ENV, HERE, TOP, WSMO, as_root, fails, ok, run, skip
+from command import ENV, HERE, TOP, WSMO, as_root, cgroup_root, fails, ok, run, skip
 from test_json import documented, wrong
 from victim import COLD, args, fake, half_hot, mapped, objects, regions
 
@@ -219,9 +219,7 @@ def test_of_pressure():
 
 def make_cgroup():
     """Return: its path, or an error"""
-    with open("/proc/self/mounts") as f:
-        mounts = [line.split()[1] for line in f if line.split()[2] == "cgroup2"]
-    path = "%s/wsmo-test-%d" % ((mounts or ["/nowhere"])[0], os.getpid())
+    path = "%s/wsmo-test-%d" % (cgroup_root() or "/nowhere", os.getpid())
     try:
         os.mkdir(path)
     except OSError as error:

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """Long recordings: times that read only their part, --rotate, --keep, --max-size."""
 import contextlib
-import json
 import os
 import random
 import struct
 import subprocess
 
 import records as r
-from command import every, ok, run
+from command import every, ok, parsed, run
 from fakemodule import now
 from recorder import args, fake
 
@@ -158,7 +157,7 @@ def rotated(d):
 def lines(path, view="raw", *more):
     res = run("report", view, "--json", "-i", path, *more)
     ok(res.returncode == 0 and not res.stderr, "  %s %s is good" % (view, os.path.basename(path)), res.stderr)
-    return [json.loads(line) for line in res.stdout.splitlines()]
+    return parsed(res)
 
 
 def test_rotation():

@@ -9,7 +9,7 @@ import threading
 import time
 
 import records as r
-from command import ENV, TOP, Directory, needs, ok, run, skip
+from command import ENV, TOP, Directory, needs, ok, preloaded, run, skip
 from fakemodule import Module, now
 from fuse import Deaf
 
@@ -205,27 +205,22 @@ input()
 """
 
 
-def test_deaf():
+def test_deaf(d):
     """A server that does not answer does not hold up the recorder."""
-    with Directory() as d:
-        lib = d.path("preloaded.so")
-        subprocess.run(["gcc", "-shared", "-fPIC", "-o", lib, os.path.join(TOP, "tests/wsmo/programs/deaf.c"), "-ldl"],
-                       check=True)
-        d.write("deaf.so", bytes(8192))
-        p = child(MAPS % d.path("deaf.so"))
+    d.write("deaf.so", bytes(8192))
+    p = child(MAPS % d.path("deaf.so"))
 
-        def script(module):
-            areas(module, p.pid)
-            time.sleep(1.5)
-            areas(module, p.pid)
-            time.sleep(1.2)
-        env = {"LD_PRELOAD": lib, "ASAN_OPTIONS": ENV["ASAN_OPTIONS"] + ":verify_asan_link_order=0"}
-        got, err = record(p, script, env=env)
-        main = os.path.realpath(sys.executable).encode()
-        got = {what[5]: build for _, what, build, _ in map(decode, got)}
-        ok(got.get(main) and not got[d.path("deaf.so").encode()] and not err, "other files have build IDs", got, err)
-        p.kill()
-        p.wait()
+    def script(module):
+        areas(module, p.pid)
+        time.sleep(1.5)
+        areas(module, p.pid)
+        time.sleep(1.2)
+    got, err = record(p, script, env=preloaded(d, "deaf.c"))
+    main = os.path.realpath(sys.executable).encode()
+    got = {what[5]: build for _, what, build, _ in map(decode, got)}
+    ok(got.get(main) and not got[d.path("deaf.so").encode()] and not err, "other files have build IDs", got, err)
+    p.kill()
+    p.wait()
 
 
 def test_unkillable():

@@ -183,19 +183,18 @@ def test_skipping():
        "wss needs no snapshot", res.stderr)
 
 
-def test_memory():
+def test_memory(d):
     """Bounded by what a report needs, not by the file."""
-    with Directory() as d:
-        sizes = []
-        for count in (10, 600):
-            name = d.write("f", packed.pack(whole(*sim.history(count, 200, 11, pid=PID))))
-            sizes.append(peak_rss("report", "regions", "--time", "%d," %
-                                  (count - 2), "-i", name))
-        if None in sizes:
-            skip("memory does not grow with the file", "out/bin/wsmo is not built")
-            return
-        ok(sizes[1] < sizes[0] + 1024, "memory does not grow with the file",
-           "%d KiB, then %d KiB" % tuple(sizes))
+    sizes = []
+    for count in (10, 600):
+        name = d.write("f", packed.pack(whole(*sim.history(count, 200, 11, pid=PID))))
+        sizes.append(peak_rss("report", "regions", "--time", "%d," %
+                              (count - 2), "-i", name))
+    if None in sizes:
+        skip("memory does not grow with the file", "out/bin/wsmo is not built")
+        return
+    ok(sizes[1] < sizes[0] + 1024, "memory does not grow with the file",
+       "%d KiB, then %d KiB" % tuple(sizes))
 
 
 def test_footprint():

@@ -2,7 +2,6 @@
 """wsmo record, against a fake of the module."""
 import contextlib
 import fcntl
-import json
 import os
 import pty
 import re
@@ -15,7 +14,7 @@ import termios
 import time
 
 import records as r
-from command import ENV, HERE, TOP, WSMO, Directory, fails, ok, run, skip
+from command import ENV, HERE, TOP, WSMO, Directory, cgroup_root, fails, ok, parsed, run, skip
 from fakemodule import ATTRS, now
 from recorder import args, fake, kinds, start
 
@@ -24,7 +23,7 @@ def raw(d):
     res = run("report", "raw", "--json", "-i", d.path("data"))
     ok(res.returncode == 0 and not res.stderr, "  and the file is good",
        res.stderr)
-    return [json.loads(line) for line in res.stdout.splitlines()]
+    return parsed(res)
 
 
 def test_command():
@@ -117,9 +116,7 @@ def test_windows():
 
 def test_contents():
     """Memory that its cgroup, or one above, keeps from swap is not copied there by --sizing"""
-    with open("/proc/self/mounts") as f:
-        mounts = [line.split()[1] for line in f if line.split()[2] == "cgroup2"]
-    if os.geteuid() or not mounts or subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL).returncode:
+    if os.geteuid() or not cgroup_root() or subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL).returncode:
         skip("contents of memory", "no root, no mount namespaces or no cgroups of version 2")
         return
     layers = ["out/obj/plain/%s.a" % name for name in ("live", "core", "libwsmon")]
@@ -137,7 +134,7 @@ def test_contents():
             with open(path, "w") as f:
                 f.write(value)
             out = subprocess.run(["unshare", "-m", "sh", "-c", 'mount --bind "$0" "$1" && exec "$2"', d.path("fake"),
-                                  mounts[0], d.path("contents")], stdout=subprocess.PIPE).stdout
+                                  cgroup_root(), d.path("contents")], stdout=subprocess.PIPE).stdout
             os.unlink(path)
             return [int(x) for x in out.split()]
 

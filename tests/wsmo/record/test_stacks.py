@@ -11,12 +11,11 @@ import time
 
 import records as r
 import test_mem
-from command import TOP, WSMO, Directory, fails, ok, run, skip
+from command import TOP, WSMO, Directory, content, fails, ok, run, skip
 from fakemodule import now
 from fuse import Deaf
 from recorder import Program, args, fake, kinds, peaks, record, start
 from test_names import inflate
-from test_outfile import content
 
 PTRACE_SEIZE = 0x4206
 

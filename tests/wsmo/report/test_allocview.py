@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """wsmo report alloc: samples of allocations, joined with regions."""
-import json
 import math
 import random
 import resource
 
 import records as r
 import samples
-from command import golden, ok, run
+from command import golden, ok, parsed, run
 from samples import MIB, PID, SEC, T0
 
 MAIN = 0x555500000000
@@ -15,7 +14,7 @@ MAIN = 0x555500000000
 
 def rows(data, *args):
     res = run("report", "alloc", "--json", "-i", "-", *args, stdin=data)
-    return [json.loads(line) for line in res.stdout.splitlines()], res
+    return parsed(res), res
 
 
 def test_golden_files(accept):

@@ -320,32 +320,31 @@ def test_broken():
        "fields and classes of a later version do no harm", res)
 
 
-def test_foreign():
-    with Directory() as d:
-        def report(name, data, *words):
-            fails(run("report", "-i", d.write("f", data)), name, *words)
+def test_foreign(d):
+    def report(name, data, *words):
+        fails(run("report", "-i", d.write("f", data)), name, *words)
 
-        report("an empty file", b"", "empty")
-        report("a foreign file", b"\x7fELF" + bytes(200), "not a wsmon record")
-        report("a short foreign file", b"abc", "not a wsmon record")
-        report("half a magic", r.MAGIC[:5], "inside its header")
-        report("a newer version", r.header(0, version=3), "version 3", "newer")
-        report("an older version", r.header(0, version=1), "version 1", "record again")
-        report("version 0", r.header(0, version=0), "broken header")
-        report("a header too small", r.header(0, size=64), "broken header")
-        report("a header too large", r.header(0, size=1 << 31),
-               "broken header")
-        report("an unknown clock", r.header(0, clock=7), "clock 7")
-        fails(run("report", "-i", d.path("nothing")), "no such file",
-              "does not exist", "wsmo record")
-        fails(run("report", "-i", d.name), "a directory", "a directory")
-        fails(run("report", cwd=d.name), "no wsmon.data", "wsmon.data")
-        if os.geteuid() == 0:
-            os.chmod(d.name, 0o755)
-            os.chmod(d.write("secret", samples.small()), 0o600)
-            fails(run("report", "-i", d.path("secret"), user=65534,
-                      env={"ASAN_OPTIONS": "detect_leaks=0"}),
-                  "an unreadable file", "Permission denied")
+    report("an empty file", b"", "empty")
+    report("a foreign file", b"\x7fELF" + bytes(200), "not a wsmon record")
+    report("a short foreign file", b"abc", "not a wsmon record")
+    report("half a magic", r.MAGIC[:5], "inside its header")
+    report("a newer version", r.header(0, version=3), "version 3", "newer")
+    report("an older version", r.header(0, version=1), "version 1", "record again")
+    report("version 0", r.header(0, version=0), "broken header")
+    report("a header too small", r.header(0, size=64), "broken header")
+    report("a header too large", r.header(0, size=1 << 31),
+           "broken header")
+    report("an unknown clock", r.header(0, clock=7), "clock 7")
+    fails(run("report", "-i", d.path("nothing")), "no such file",
+          "does not exist", "wsmo record")
+    fails(run("report", "-i", d.name), "a directory", "a directory")
+    fails(run("report", cwd=d.name), "no wsmon.data", "wsmon.data")
+    if os.geteuid() == 0:
+        os.chmod(d.name, 0o755)
+        os.chmod(d.write("secret", samples.small()), 0o600)
+        fails(run("report", "-i", d.path("secret"), user=65534,
+                  env={"ASAN_OPTIONS": "detect_leaks=0"}),
+              "an unreadable file", "Permission denied")
 
 
 def test_greedy():

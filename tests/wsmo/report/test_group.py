@@ -3,11 +3,12 @@
 import json
 import re
 
+import forms
 import records as r
 import samples
 import test_html as html
 import test_sizing as sizing
-from command import Directory, golden, ok, run
+from command import Directory, golden, ok, parsed, run
 
 SEC = samples.SEC
 MIB = samples.MIB
@@ -16,8 +17,7 @@ UNSEEN = b"Not in the total, only in its upper end: what 3 processes accessed in
 
 
 def lines(*args, data=None):
-    res = run("report", *args, "--json", "-i", "-", stdin=data or samples.family())
-    return [json.loads(line) for line in res.stdout.splitlines()]
+    return parsed(run("report", *args, "--json", "-i", "-", stdin=data or samples.family()))
 
 
 def test_text(accept):
@@ -117,7 +117,7 @@ def test_other_views():
        totals[1]["mapped"] == 400 * MIB, "raw: both records", groups, totals[:2])
     ok(not [x for x in lines("raw", "-p", str(samples.PID)) if x["type"] in ("group", "total")],
        "raw: -p leaves them out")
-    data = html.embedded(html.page(samples.family()))
+    data = forms.page_data(html.page(samples.family()))
     ok(data["group"] == "make and 1 more" and data["summary"][0]["type"] == "group" and
        [s["class"] for s in data["wss"]] == ["all", "anon", "file", "all", "all"] and
        [s["pid"] for s in data["wss"]] == [0, 0, 0, samples.ODD, samples.PID],
@@ -164,7 +164,7 @@ def test_cgroup(accept=False):
     ok(len(rows) == 90 and {x["window_us"] for x in rows} == {2000000}, "--window of a cgroup", rows)
     res = run("report", "sizing", "-i", "-", stdin=long)
     ok(res.returncode == 0 and b"\n/system.slice/x.service: " in res.stdout, "and its sizing", res)
-    page = html.embedded(html.page(long))
+    page = forms.page_data(html.page(long))
     ok(page["group"] == name and len(page["sizing"]) == 1 and not page["maps"] and
        {s["pid"] for s in page["wss"]} == {0}, "its page", page["group"], page["sizing"])
     with Directory() as d:

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 """report heatmap: what its cells hold, how it looks on terminals, pictures."""
-import json
 import os
 import re
 import shutil
 import struct
 import xml.etree.ElementTree as xml
 
+import forms
 import records as r
 import samples
 import screen
-from command import Directory, fails, needs, ok, run
+from command import Directory, fails, needs, ok, parsed, run
 
 SEC = samples.SEC
 MIB = samples.MIB
@@ -28,8 +28,7 @@ def recording(*snapshots, start=0, end=0x40000000, names=()):
 
 
 def cells(data, *args):
-    res = run("report", "heatmap", "--json", "-i", "-", *args, stdin=data)
-    return [json.loads(line) for line in res.stdout.splitlines()]
+    return parsed(run("report", "heatmap", "--json", "-i", "-", *args, stdin=data))
 
 
 def sums(data):
@@ -130,10 +129,7 @@ def test_unwatched():
        "in characters", text)
     color = run("report", "heatmap", "--color", "16", "-i", "-", stdin=data).stdout.decode()
     ok(re.search(r"\x1b\[0m/+\x1b\[0", color), "in colours", repr(color))
-    page = run("report", "html", "-i", "-", "-o", "/dev/stdout", stdin=data).stdout.decode() or \
-        run("report", "html", "-i", "-", stdin=data).stdout.decode()
-    found = json.loads(page.split('id="data">')[1].split("</script>")[0])
-    map_ = found["maps"][0]
+    map_ = forms.page_data(run("report", "html", "-i", "-", stdin=data).stdout.decode())["maps"][0]
     cells_ = map_["cells"][:map_["columns"]]
     ok({cells_[len(cells_) * t // 16] for t in (5, 7, 9)} == {"/"} and cells_[0] != "/" != cells_[-1],
        "on the page", cells_)
@@ -203,33 +199,32 @@ def test_refused():
        "an interval that began before the recording", res)
 
 
-def test_terminals():
-    with Directory() as d:
-        name = d.write("data", samples.start() + samples.interval(0) +
-                       samples.interval(1) + r.end(samples.T0 + 3 * SEC))
-        args = ("report", "heatmap", "-i", name)
-        for columns, lines in ((80, 24), (132, 43), (60, 16), (40, 24)):
-            status, text = screen.run(*args, columns=columns, lines=lines,
-                                      env={"TERM": "xterm-256color"})
-            rows = screen.plain(text).splitlines()
-            ok(status == 0 and len(rows) < lines and
-               max(map(len, rows)) <= columns, "fits %dx%d" % (columns, lines),
-               *rows)
-        looks = {}
-        for env, form in (({"TERM": "xterm-256color"}, "38;5;"),
-                          ({"TERM": "xterm"}, "\x1b\\[0;3[0-9]"),
-                          ({"TERM": "xterm", "COLORTERM": "truecolor"}, "38;5;"),
-                          ({"TERM": "dumb"}, None), ({"TERM": ""}, None),
-                          ({"TERM": "xterm-256color", "NO_COLOR": "1"}, None)):
-            text = screen.run(*args, env=env)[1]
-            ok(re.search(form, text) if form else "\x1b" not in text,
-               "colours with %s" % env, repr(text[:300]))
-            looks[str(env)] = screen.plain(text)
-        text = screen.run(*args, env={"TERM": "xterm", "LC_ALL": "C"})[1]
-        ok(text.isascii(), "no block characters in the C locale")
-        for color, want in (("256", b"48;5;"), ("16", b"\033[0;3"), ("never", None)):
-            out = run(*args, "--color", color).stdout
-            ok(want in out if want else b"\033" not in out, "--color " + color)
+def test_terminals(d):
+    name = d.write("data", samples.start() + samples.interval(0) +
+                   samples.interval(1) + r.end(samples.T0 + 3 * SEC))
+    args = ("report", "heatmap", "-i", name)
+    for columns, lines in ((80, 24), (132, 43), (60, 16), (40, 24)):
+        status, text = screen.run(*args, columns=columns, lines=lines,
+                                  env={"TERM": "xterm-256color"})
+        rows = screen.plain(text).splitlines()
+        ok(status == 0 and len(rows) < lines and
+           max(map(len, rows)) <= columns, "fits %dx%d" % (columns, lines),
+           *rows)
+    looks = {}
+    for env, form in (({"TERM": "xterm-256color"}, "38;5;"),
+                      ({"TERM": "xterm"}, "\x1b\\[0;3[0-9]"),
+                      ({"TERM": "xterm", "COLORTERM": "truecolor"}, "38;5;"),
+                      ({"TERM": "dumb"}, None), ({"TERM": ""}, None),
+                      ({"TERM": "xterm-256color", "NO_COLOR": "1"}, None)):
+        text = screen.run(*args, env=env)[1]
+        ok(re.search(form, text) if form else "\x1b" not in text,
+           "colours with %s" % env, repr(text[:300]))
+        looks[str(env)] = screen.plain(text)
+    text = screen.run(*args, env={"TERM": "xterm", "LC_ALL": "C"})[1]
+    ok(text.isascii(), "no block characters in the C locale")
+    for color, want in (("256", b"48;5;"), ("16", b"\033[0;3"), ("never", None)):
+        out = run(*args, "--color", color).stdout
+        ok(want in out if want else b"\033" not in out, "--color " + color)
 
 
 def size_of(png):
@@ -250,9 +245,7 @@ def test_pictures():
                 run("report", "heatmap", "-o", d.path(what + "." + suffix), "-i", "-", stdin=data, cwd=d.name)
         made = sorted(os.listdir(d.name))
         ok(len(made) == 6, "names are not commands", made)
-        root = xml.fromstring(d.read("main.svg"))
-        words = " ".join("".join(t.itertext()) for t in root.iter()
-                         if t.tag.endswith("}text"))
+        words = " ".join(forms.svg_texts(d.read("main.svg")))
         ok(all(w in words for w in ("redis-new (4242)", "41.7 TiB not mapped",
                                     "[heap]", "0x7f0000000000", "time, s",
                                     "100 %", "64.0 MiB", "stack")),

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """wsmo report idle: bytes by the age of their regions."""
-import json
 
 import records as r
 import samples
-from command import ok, run, same_numbers
+from command import ok, parsed, run, same_numbers
 
 SEC = samples.SEC
 MIB = samples.MIB
@@ -36,7 +35,7 @@ def test_unused():
                for i, (share, age) in enumerate([(0, 7200)] * 6 + [(0, 3000), (1, 0), (0.5, 7999)])]
     out += r.snapshot(8 * SEC, 7, regions) + r.end(9 * SEC)
     res = run("report", "idle", "--json", "-i", "-", stdin=out)
-    rows = [json.loads(line) for line in res.stdout.splitlines()]
+    rows = parsed(res)
     ok([[x[key] for key in ("class", "mapped", "used", "unused", "absent", "idle_10s", "idle_longer")]
         for x in rows] == [["all", 9 * MIB, 3 * MIB // 2, 13 * MIB // 2, 3 * MIB, MIB, 0],
                            ["heap", 9 * MIB, 3 * MIB // 2, 13 * MIB // 2, None, MIB, 0]],
@@ -49,7 +48,7 @@ def test_unused():
 def idle(*args):
     res = run("report", "idle", "--json", "-i", "-", *args, stdin=recording())
     ok(res.returncode == 0 and not res.stderr, "report idle " + " ".join(args), res.stderr)
-    return [json.loads(line) for line in res.stdout.splitlines()]
+    return parsed(res)
 
 
 def test_ages():

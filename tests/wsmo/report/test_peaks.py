@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """report peaks: golden output, filters, names of real functions, other views."""
 import json
-import os
 import random
 import re
 import subprocess
 
+import forms
 import records as r
 import samples
-from command import Directory, golden, ok, run
+from command import Directory, golden, ok, plotted, run
 from recorder import STACKED, Program, fake, peaks, record
 
 SEC = 10**9
@@ -88,7 +88,7 @@ def test_other_views():
                mark in svg, "in the picture of " + args[0],
                res.stderr, svg[-3000:])
     page = run("report", "html", "-i", "-", stdin=data).stdout.decode()
-    found = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    found = forms.page_data(page)
     text = report().stdout.decode()
     ok(found["stacks"] == text and [p["number"] for p in found["peaks"]] == [1, 2, 3, 4] and
        found["peaks"][3]["to"] is None and
@@ -108,15 +108,7 @@ def test_shaded():
         if t in (4, 6):
             data += r.peak(t * SEC, 7, 1, 0, t == 6, 1, 4 * SEC, 6 * SEC * (t == 6), size=9 << 20)
     data += r.end(9 * SEC)
-    with Directory() as d:
-        # what is drawn is what gnuplot is told
-        with open(d.path("gnuplot"), "w") as f:
-            f.write("#!/bin/sh\ncat >>%s\n" % d.path("told"))
-        os.chmod(d.path("gnuplot"), 0o755)
-        for view in "wss", "heatmap":
-            run("report", view, "-o", d.path("a.svg"), "-i", "-", stdin=data,
-                env={"PATH": d.name + ":/usr/bin:/bin"})
-        told = d.read("told").decode()
+    told = plotted(data, ("report", "wss"), ("report", "heatmap"))
     band = re.search(r"rectangle from ([0-9.]+), graph 0 to ([0-9.]+), graph 1 behind fc rgb '#fdeed8'", told)
     label = re.findall(r"label ['\"]peak 1['\"] at ([0-9.]+)", told)
     ok(band and band.groups() == ("3.5", "5.5") and label == ["3.5", "3.5"],

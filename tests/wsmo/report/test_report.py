@@ -11,7 +11,7 @@ import subprocess
 import records as r
 import samples
 import forms
-from command import WSMO, Directory, fails, golden, ok, one_line, peak_rss, run, skip
+from command import WSMO, Directory, fails, golden, ok, one_line, parsed, peak_rss, run, skip
 
 VIEWS = ("summary", "wss", "regions", "act", "raw")
 DRAWN = VIEWS + ("heatmap",)
@@ -28,9 +28,8 @@ def test_golden_files(accept):
 
 
 def json_lines(*args, stdin=None):
-    result = run(*args, "--json", "-i", "-",
-                 stdin=samples.main() if stdin is None else stdin)
-    return [json.loads(line) for line in result.stdout.splitlines()]
+    return parsed(run(*args, "--json", "-i", "-",
+                 stdin=samples.main() if stdin is None else stdin))
 
 
 def test_exact_json():

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 """report curve and sizing: curves known in closed form, filters, errors, pictures."""
 import re
-import json
 import math
 import os
 import random
 import shutil
 import statistics
-import xml.etree.ElementTree as xml
 
+import forms
 import records as r
 import samples
-from command import HERE, Directory, every, fails, golden, needs, ok, run
+from command import HERE, every, fails, golden, needs, ok, parsed, plotted, run
 
 SEC = samples.SEC
 MIB = samples.MIB
@@ -42,8 +41,7 @@ def recording(size, windows=WINDOWS, seconds=300, width=0.02, pids=(7,), cls="al
 
 
 def lines(view, data, *args):
-    res = run("report", view, "--json", "-i", "-", *args, stdin=data)
-    return [json.loads(line) for line in res.stdout.splitlines()]
+    return parsed(run("report", view, "--json", "-i", "-", *args, stdin=data))
 
 
 # Of pages that are each used at random moments, RATE times a second: closed forms
@@ -221,7 +219,7 @@ def test_together():
 def test_whole_windows():
     short = recording(random_use, seconds=90)
     res = run("report", "curve", "--json", "-i", "-", stdin=short)
-    got = [json.loads(line) for line in res.stdout.splitlines()]
+    got = parsed(res)
     ok([x["window_us"] for x in got] == [10**6 * window for window in WINDOWS[:-1]] and res.returncode == 0 and
        b"windows above 1m00s, up to 2m00s, do not count" in res.stderr and
        all(abs(x["bytes"] - random_use(x["window_us"] / 1e6)) < 1 for x in got),
@@ -275,34 +273,30 @@ def test_errors():
 
 
 @needs(shutil.which("gnuplot"), "gnuplot is not installed")
-def test_pictures():
-    with Directory() as d:
-        for name, view, size in (("curve", "curve", random_use), ("sizing", "sizing", random_use),
-                                 ("steps", "sizing", two_periods)):
-            res = run("report", view, "-o", d.path(name + ".svg"), "-i", "-", stdin=recording(size))
-            ok(res.returncode == 0 and not res.stdout and not res.stderr, name + ".svg", res)
-        for name, *words in (("curve", "known (7)", "window", "2m00s", "working set, MiB",
-                              "95 % interval"),
-                             ("sizing", "known (7)", "limit, MiB", "refaults a second", "ends at 100")):
-            text = " ".join("".join(t.itertext()) for t in xml.fromstring(d.read(name + ".svg")).iter()
-                            if t.tag.endswith("}text"))
-            text = " ".join(text.split())
-            ok(all(word in text for word in words), "labels of %s" % name, text)
-        fails(run("report", "sizing", "-o", d.path("n.png"), "-i", "-",
-                  stdin=recording(random_use, windows=(1,))), "no picture of one window", "3 windows")
-        fails(run("report", "curve", "-o", d.path("n.png"), "-i", "-",
-                  stdin=recording(random_use, pids=range(1, 10), seconds=200)),
-              "nor of ten curves", "10 curves")
-        ok(not os.path.exists(d.path("n.png")), "nothing is left of those")
+def test_pictures(d):
+    for name, view, size in (("curve", "curve", random_use), ("sizing", "sizing", random_use),
+                             ("steps", "sizing", two_periods)):
+        res = run("report", view, "-o", d.path(name + ".svg"), "-i", "-", stdin=recording(size))
+        ok(res.returncode == 0 and not res.stdout and not res.stderr, name + ".svg", res)
+    for name, *words in (("curve", "known (7)", "window", "2m00s", "working set, MiB",
+                          "95 % interval"),
+                         ("sizing", "known (7)", "limit, MiB", "refaults a second", "ends at 100")):
+        text = " ".join(forms.svg_texts(d.read(name + ".svg")))
+        ok(all(word in text for word in words), "labels of %s" % name, text)
+    fails(run("report", "sizing", "-o", d.path("n.png"), "-i", "-",
+              stdin=recording(random_use, windows=(1,))), "no picture of one window", "3 windows")
+    fails(run("report", "curve", "-o", d.path("n.png"), "-i", "-",
+              stdin=recording(random_use, pids=range(1, 10), seconds=200)),
+          "nor of ten curves", "10 curves")
+    ok(not os.path.exists(d.path("n.png")), "nothing is left of those")
 
 
 def test_real():
     """patterns zipf, recorded: distinct pages of 2000 draws a second are known. But in the first
     15 s the machine was too busy for so many: windows that reach that far back are left out."""
     data = os.path.join(HERE, "recordings", "windows.data")
-    got = [json.loads(line) for line in
-           run("report", "curve", "--json", "--window", "3,4,6,9,12,16", "-i", data,
-               "--time", "31,").stdout.splitlines()]
+    got = parsed(run("report", "curve", "--json", "--window", "3,4,6,9,12,16", "-i", data,
+               "--time", "31,"))
     pages = 64 * MIB // PAGE
     chance = [math.log1p(1 / rank) / math.log(pages + 1) for rank in range(1, pages + 1)]
     wrong = []
@@ -329,13 +323,7 @@ def test_dot():
     """The dot of a picture is where its band ends on the dashed line."""
     with open(os.path.join(HERE, "recordings", "windows.data"), "rb") as f:
         data = f.read()
-    with Directory() as d:
-        with open(d.path("gnuplot"), "w") as f:
-            f.write("#!/bin/sh\ncat >%s\n" % d.path("told"))
-        os.chmod(d.path("gnuplot"), 0o755)
-        run("report", "sizing", "--max-refaults", "700", "-o", d.path("a.svg"), "-i", "-", stdin=data,
-            env={"PATH": d.name + ":/usr/bin:/bin"})
-        told = d.read("told").decode()
+    told = plotted(data, ("report", "sizing", "--max-refaults", "700"))
     dots = re.findall(r"\$points\d+ << END\n(\S+) (\S+)\n", told)
     line = re.findall(r"set arrow from graph 0, first (\d+) ", told)
     ok(dots and line == ["700"] and all(630 < float(y) <= 700 for _, y in dots) and

@@ -5,7 +5,6 @@ import csv
 import functools
 import io
 import itertools
-import json
 import os
 import re
 import shutil
@@ -17,7 +16,7 @@ import records as r
 import samples
 import screen
 import test_sizing as sizing
-from command import FORMS, Directory, needs, ok, run, same_numbers
+from command import FORMS, Directory, needs, ok, parsed, run, same_numbers
 
 gnuplot = needs(shutil.which("gnuplot"), "gnuplot is not installed")
 # Columns that tables for people lack, or show in words of their own
@@ -74,8 +73,7 @@ def first(view):
 
 
 def rows(view, *args, data=None):
-    res = run("report", view, "--json", *args, "-i", "-", stdin=data or first(view))
-    return [json.loads(line) for line in res.stdout.splitlines()]
+    return parsed(run("report", view, "--json", *args, "-i", "-", stdin=data or first(view)))
 
 
 def refused(view, *args, word):
@@ -177,23 +175,22 @@ def test_nothing():
                    "nothing to show: report %s %s" % (view, " ".join(args + form)), res.returncode, said)
 
 
-def test_pipes():
+def test_pipes(d):
     """A pipe and a file look the same; a full disk is an error, and a pipe that nobody reads the end."""
-    with Directory() as d:
-        for view in views():
-            data = first(view)
-            args = ("report", view, "-i", d.write("data", data))
-            want, got = run(*args), run("report", view, "-i", "-", stdin=data)
-            ok(want.stdout and (want.stdout, want.returncode) == (got.stdout, got.returncode),
-               view + ": a pipe and a file look the same", want.stdout, got.stdout)
-            with open("/dev/full", "wb") as full:
-                res = run(*args, stdout=full)
-            ok(res.returncode == 1 and b"No space left" in res.stderr.splitlines()[-1], view + " to a full disk", res)
-            left, right = os.pipe()
-            os.close(left)
-            res = run(*args, stdout=right)
-            os.close(right)
-            ok(res.returncode and b"Broken" not in res.stderr, view + " to a closed pipe", res)
+    for view in views():
+        data = first(view)
+        args = ("report", view, "-i", d.write("data", data))
+        want, got = run(*args), run("report", view, "-i", "-", stdin=data)
+        ok(want.stdout and (want.stdout, want.returncode) == (got.stdout, got.returncode),
+           view + ": a pipe and a file look the same", want.stdout, got.stdout)
+        with open("/dev/full", "wb") as full:
+            res = run(*args, stdout=full)
+        ok(res.returncode == 1 and b"No space left" in res.stderr.splitlines()[-1], view + " to a full disk", res)
+        left, right = os.pipe()
+        os.close(left)
+        res = run(*args, stdout=right)
+        os.close(right)
+        ok(res.returncode and b"Broken" not in res.stderr, view + " to a closed pipe", res)
 
 
 SIGNS = tuple("=+-@")
@@ -213,17 +210,16 @@ def test_safe_text():
                         ok(not bad, "%s.csv of %s has no formulas" % (view, name), bad)
 
 
-def test_narrow():
+def test_narrow(d):
     """On a narrow terminal rows go on in the next lines, between columns; nothing is left out."""
-    with Directory() as d:
-        for view in set(tables()) - {"heatmap", "raw"}:
-            for name, data in shown(view).items():
-                args = ("report", view, "-i", d.write(name, data))
-                whole = run(*args).stdout.decode()
-                for columns in 40, 80:
-                    _, text = screen.run(*args, columns=columns, stderr=subprocess.DEVNULL)
-                    wrong = screen.too_wide(text, whole, columns)
-                    ok(not wrong, "on %d columns: report %s of %s" % (columns, view, name), *wrong)
+    for view in set(tables()) - {"heatmap", "raw"}:
+        for name, data in shown(view).items():
+            args = ("report", view, "-i", d.write(name, data))
+            whole = run(*args).stdout.decode()
+            for columns in 40, 80:
+                _, text = screen.run(*args, columns=columns, stderr=subprocess.DEVNULL)
+                wrong = screen.too_wide(text, whole, columns)
+                ok(not wrong, "on %d columns: report %s of %s" % (columns, view, name), *wrong)
 
 
 def test_help():

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """wsmo report who: shares by weight, their intervals, names, nodes, first touches, the picture."""
-import json
 import os
 import re
 import struct
-import xml.etree.ElementTree as xml
 
+import forms
 import records as r
 import samples
 import test_hot as hot
-from command import Directory, fails, golden, ok, run
+from command import Directory, fails, golden, ok, parsed, run
 from samples import PID, SEC, T0
 
 MIB = 1 << 20
@@ -17,7 +16,7 @@ MIB = 1 << 20
 
 def who(data, *args):
     res = run("report", "who", "--json", "-i", "-", *args, stdin=data)
-    return [json.loads(line) for line in res.stdout.splitlines()], res
+    return parsed(res), res
 
 
 def test_golden_files(accept):
@@ -159,10 +158,8 @@ def test_nodes():
 
 def shapes(svg):
     """Return: the texts, and the fill colours of the boxes, without grey"""
-    texts = [" ".join("".join(t.itertext()).split()) for t in xml.fromstring(svg).iter()
-             if t.tag.endswith("}text")]
     fills = re.findall(rb"<polygon fill = '(#[0-9A-F]{6}|rgb\([ \d,]+\))'", svg)
-    return [t for t in texts if t], fills
+    return forms.svg_texts(svg), fills
 
 
 def test_picture():
@@ -198,18 +195,17 @@ def test_picture():
         ok(not os.path.exists(d.path("no.png")), "and no file")
 
 
-def test_names():
-    with Directory() as d:
-        program, build_id, symbols, segments = hot.build(d)
-        seen = b"".join(r.who(T0 + SEC // 2 + i, PID, PID, symbols["zeroed_table"][0] + 100,
-                              symbols["first_function"][0], MIB, 1, b"main") for i in range(3))
-        rows, res = who(hot.of_program(program, build_id, segments, [], more=seen))
-        with open(os.path.join(hot.HERE, "programs", "hot.c")) as f:
-            line = next(n for n, text in enumerate(f, 1) if "first_function" in text)
-        ok(len(rows) == 1 and (rows[0]["function"], rows[0]["object"]) ==
-           ("first_function", "zeroed_table") and rows[0]["file"].endswith("programs/hot.c") and
-           rows[0]["line"] in (line, line + 1), "function, line and variable", rows, res.stderr)
-        os.unlink(program)
-        rows, res = who(hot.of_program(program, build_id, segments, [], more=seen))
-        ok(len(rows) == 1 and res.stderr.count(b"no names from 1 file") == 1,
-           "a program that is gone is said once", rows, res.stderr)
+def test_names(d):
+    program, build_id, symbols, segments = hot.build(d)
+    seen = b"".join(r.who(T0 + SEC // 2 + i, PID, PID, symbols["zeroed_table"][0] + 100,
+                          symbols["first_function"][0], MIB, 1, b"main") for i in range(3))
+    rows, res = who(hot.of_program(program, build_id, segments, [], more=seen))
+    with open(os.path.join(hot.HERE, "programs", "hot.c")) as f:
+        line = next(n for n, text in enumerate(f, 1) if "first_function" in text)
+    ok(len(rows) == 1 and (rows[0]["function"], rows[0]["object"]) ==
+       ("first_function", "zeroed_table") and rows[0]["file"].endswith("programs/hot.c") and
+       rows[0]["line"] in (line, line + 1), "function, line and variable", rows, res.stderr)
+    os.unlink(program)
+    rows, res = who(hot.of_program(program, build_id, segments, [], more=seen))
+    ok(len(rows) == 1 and res.stderr.count(b"no names from 1 file") == 1,
+       "a program that is gone is said once", rows, res.stderr)

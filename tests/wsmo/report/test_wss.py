@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """report wss: percentiles, order, bars, the picture."""
-import json
 import os
 import random
 import re
 import shutil
-import xml.etree.ElementTree as xml
 
+import forms
 import records as r
 import samples
 import screen
-from command import Directory, fails, needs, ok, run
+from command import Directory, fails, needs, ok, parsed, run
 
 SEC = samples.SEC
 MIB = samples.MIB
@@ -28,8 +27,7 @@ def recording(sizes, cls="all", window_us=1000000, proc=True):
 
 
 def lines(data, *args):
-    res = run("report", "wss", "--json", "-i", "-", *args, stdin=data)
-    return [json.loads(line) for line in res.stdout.splitlines()]
+    return parsed(run("report", "wss", "--json", "-i", "-", *args, stdin=data))
 
 
 def test_percentiles():
@@ -95,46 +93,37 @@ def test_refused():
            not res.stdout, "refused: " + " ".join(args), res.stderr)
 
 
-def curves(svg):
-    """Texts of the picture, and how many paths of each colour it has."""
-    root = xml.fromstring(svg)
-    text = " ".join("".join(t.itertext()) for t in root.iter()
-                    if t.tag.endswith("}text"))
-    return " ".join(text.split()), re.findall(rb"rgb\( *(\d+), *(\d+), *(\d+)\)", svg)
-
-
 @needs(shutil.which("gnuplot"), "gnuplot is not installed")
-def test_picture():
-    with Directory() as d:
-        run("report", "wss", "-o", d.path("w.svg"), "-i", "-", stdin=samples.main())
-        text, _ = curves(d.read("w.svg"))
-        ok(all(w in text for w in ("redis-new (4242) working set, window 1 s",
-                                   "resident (4242)", "time, s", "size, MiB",
-                                   "95 % interval", "(77)")), "its labels", text)
-        run("report", "wss", "-o", d.path("h.svg"), "--class", "heap", "-i", "-",
-            stdin=samples.main())
-        text, _ = curves(d.read("h.svg"))
-        ok("(4242) heap" in text and "working set" not in text, "--class", text)
+def test_picture(d):
+    run("report", "wss", "-o", d.path("w.svg"), "-i", "-", stdin=samples.main())
+    text = " ".join(forms.svg_texts(d.read("w.svg")))
+    ok(all(w in text for w in ("redis-new (4242) working set, window 1 s",
+                               "resident (4242)", "time, s", "size, MiB",
+                               "95 % interval", "(77)")), "its labels", text)
+    run("report", "wss", "-o", d.path("h.svg"), "--class", "heap", "-i", "-",
+        stdin=samples.main())
+    text = " ".join(forms.svg_texts(d.read("h.svg")))
+    ok("(4242) heap" in text and "working set" not in text, "--class", text)
 
-        run("report", "wss", "-o", d.path("c.svg"), "-i", "-", "--size",
-            "1000x600", stdin=recording([100 * MIB, 200 * MIB]))
-        svg = d.read("c.svg").decode()
-        # the band goes along the upper ends and back along the lower ones
-        band = re.findall(r"points = '([^']*)'", svg) or \
-            re.findall(r"<polygon[^>]*points *= *['\"]([^'\"]*)", svg)
-        points = [tuple(map(float, p.split(","))) for p in band[0].split()]
-        ys = [y for _, y in points]
-        # the four ends are 90, 110, 180 and 220 MiB: equal steps, equal distances
-        y = sorted(set(ys), reverse=True)
-        ok(len(y) == 4 and abs((y[0] - y[1]) / (y[2] - y[3]) - 0.5) < 0.02 and
-           abs((y[0] - y[2]) / (y[1] - y[3]) - 90 / 110) < 0.02,
-           "the band is the interval", points)
+    run("report", "wss", "-o", d.path("c.svg"), "-i", "-", "--size",
+        "1000x600", stdin=recording([100 * MIB, 200 * MIB]))
+    svg = d.read("c.svg").decode()
+    # the band goes along the upper ends and back along the lower ones
+    band = re.findall(r"points = '([^']*)'", svg) or \
+        re.findall(r"<polygon[^>]*points *= *['\"]([^'\"]*)", svg)
+    points = [tuple(map(float, p.split(","))) for p in band[0].split()]
+    ys = [y for _, y in points]
+    # the four ends are 90, 110, 180 and 220 MiB: equal steps, equal distances
+    y = sorted(set(ys), reverse=True)
+    ok(len(y) == 4 and abs((y[0] - y[1]) / (y[2] - y[3]) - 0.5) < 0.02 and
+       abs((y[0] - y[2]) / (y[1] - y[3]) - 90 / 110) < 0.02,
+       "the band is the interval", points)
 
-        fails(run("report", "wss", "-o", d.path("n.png"), "--time", "90,", "-i",
-                  "-", stdin=samples.main()), "nothing to draw", "--time")
-        many = r.header(0) + b"".join(
-            r.wss(SEC, pid, "all", 1, 1, 1, 1) for pid in range(1, 10))
-        many += r.end(2 * SEC)
-        fails(run("report", "wss", "-o", d.path("n.png"), "-i", "-", stdin=many),
-              "too many curves", "9 curves", "--pid")
-        ok(not os.path.exists(d.path("n.png")), "no picture after a failure")
+    fails(run("report", "wss", "-o", d.path("n.png"), "--time", "90,", "-i",
+              "-", stdin=samples.main()), "nothing to draw", "--time")
+    many = r.header(0) + b"".join(
+        r.wss(SEC, pid, "all", 1, 1, 1, 1) for pid in range(1, 10))
+    many += r.end(2 * SEC)
+    fails(run("report", "wss", "-o", d.path("n.png"), "-i", "-", stdin=many),
+          "too many curves", "9 curves", "--pid")
+    ok(not os.path.exists(d.path("n.png")), "no picture after a failure")
