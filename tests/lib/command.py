@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 """Runs the command that is tested, and checks what it prints."""
+import functools
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 import forms
-from ktap import every, finish, ok, skip  # noqa: F401
+from ktap import every, ok, skip  # noqa: F401
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 HERE = os.path.join(TOP, "tests", "wsmo")
@@ -22,28 +25,40 @@ ENV = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LC_ALL": "C.UTF-8",
        "ASAN_OPTIONS": "exitcode=99:detect_stack_use_after_return=1",
        "UBSAN_OPTIONS": "print_stacktrace=1"}
 
-PUBLIC = tempfile.TemporaryDirectory()
 
-
+@functools.cache
 def public_copy():
     """wsmo where other users may run it: the checkout may be in /root."""
-    copy = os.path.join(PUBLIC.name, "wsmo")
-    if not os.path.exists(copy):
-        os.chmod(PUBLIC.name, 0o755)
-        shutil.copy(WSMO, copy)
-        shutil.copy(WSMO + "-report", copy + "-report")
-    return copy
+    directory = Directory()
+    os.chmod(directory.name, 0o755)
+    shutil.copy(WSMO, directory.name)
+    shutil.copy(WSMO + "-report", directory.name)
+    # who keeps it keeps the directory
+    return directory, directory.path(os.path.basename(WSMO))
 
 
-def run(*args, stdin=b"", env=None, timeout=180, **kw):
+def run(*args, stdin=b"", env=None, timeout=600, **kw):
     """Run wsmo; the result has returncode, stdout, stderr, these as bytes."""
     if "user" in kw:
         # nor may another user enter a working directory in there
         kw.setdefault("cwd", "/")
-    return subprocess.run([public_copy() if "user" in kw else WSMO, *args], input=stdin, timeout=timeout,
+    return subprocess.run([public_copy()[1] if "user" in kw else WSMO, *args], input=stdin, timeout=timeout,
                           stdout=kw.pop("stdout", subprocess.PIPE),
                           stderr=kw.pop("stderr", subprocess.PIPE),
                           env=dict(ENV, **(env or {})), **kw)
+
+
+def needs(there, what):
+    """Decorates tests that are skipped if @there is false; @what says why"""
+    def wrap(test):
+        @functools.wraps(test)
+        def instead(**_):
+            skip(test.__name__[len("test_"):], what)
+        return test if there else instead
+    return wrap
+
+
+as_root = needs(not os.geteuid(), "not root")
 
 
 def golden(name, got, accept, passed=True, *why):
@@ -90,6 +105,50 @@ def peak_rss(*args, expected=0):
     # what was refused needs little memory
     assert status == expected, "exit status %d: %s" % (status, p.stderr)
     return peak
+
+
+def parsed(result):
+    """The objects that --json printed"""
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def wait_for(condition, seconds=20):
+    """Return: whether it holds before that time is over"""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def content(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def cgroup_root():
+    """Where cgroups of version 2 are, "" if nowhere"""
+    with open("/proc/self/mounts") as f:
+        return next((line.split()[1] for line in f if line.split()[2] == "cgroup2"), "")
+
+
+def preloaded(d, source):
+    """The environment with a program of tests/wsmo/programs, as a library that is preloaded"""
+    library = d.path(os.path.basename(source) + ".so")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-Wall", "-Werror", "-o", library,
+                    os.path.join(HERE, "programs", source), "-ldl"], check=True)
+    return {"LD_PRELOAD": library, "ASAN_OPTIONS": ENV["ASAN_OPTIONS"] + ":verify_asan_link_order=0"}
+
+
+def plotted(data, *commands):
+    """What gnuplot is told by these command lines, whose pictures go nowhere"""
+    with Directory() as d:
+        d.write("gnuplot", b"#!/bin/sh\ncat >>%s\n" % d.path("told").encode())
+        os.chmod(d.path("gnuplot"), 0o755)
+        for args in commands:
+            run(*args, "-o", d.path("a.svg"), "-i", "-", stdin=data, env={"PATH": d.name + ":/usr/bin:/bin"})
+        return d.read("told").decode()
 
 
 def one_line(err):

@@ -4,11 +4,10 @@ import os
 import re
 import select
 import socket
-import subprocess
 import threading
 
 import records as r
-from command import ENV, HERE
+from command import ENV, preloaded
 from fakemodule import now
 
 MIB = 1 << 20
@@ -28,15 +27,11 @@ class Device:
         self.stop = threading.Event()
         self.lock = threading.Lock()
         os.mkdir(directory.path("cgroups"))
-        library = directory.path("fakedevice.so")
-        subprocess.run(["gcc", "-shared", "-fPIC", "-Wall", "-Werror", "-o", library,
-                        os.path.join(HERE, "programs", "fakedevice.c")], check=True)
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.bind(directory.path("device"))
         self.socket.listen(64)
-        self.env = dict(ENV, LD_PRELOAD=library, FAKE_DEVICE=directory.path("device"),
-                        FAKE_CGROUPS=directory.path("cgroups"),
-                        ASAN_OPTIONS=ENV["ASAN_OPTIONS"] + ":verify_asan_link_order=0")
+        self.env = dict(ENV, FAKE_DEVICE=directory.path("device"), FAKE_CGROUPS=directory.path("cgroups"),
+                        **preloaded(directory, "fakedevice.c"))
         threading.Thread(target=self.accept, daemon=True).start()
 
     def cgroup(self, path, memory=100 * MIB, processes=1):

@@ -7,6 +7,23 @@ import csv
 import io
 import json
 import re
+import xml.etree.ElementTree as xml
+
+
+# C0, DEL, C1, directions, ends of lines: what a table never prints
+STEERS = re.compile("[\0-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def svg_texts(svg):
+    """The texts of a picture"""
+    texts = [" ".join("".join(t.itertext()).split()) for t in xml.fromstring(svg).iter()
+             if t.tag.endswith("}text")]
+    return [text for text in texts if text]
+
+
+def page_data(html):
+    """What a page of report html is made from"""
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.S).group(1))
 
 
 def tables(text):
@@ -34,8 +51,9 @@ def equal(text, value):
         return False
 
 
-def csv_differences(text, lines, only_csv=()):
-    """Where CSV and JSON differ; each row has the fields of its JSON object, and @only_csv."""
+def csv_differences(text, lines, only_csv=(), but=()):
+    """Where CSV and JSON differ, columns @but left out; each row has the fields of its JSON object, and
+    @only_csv."""
     rows = sum(tables(text), [])
     objects = [json.loads(line) for line in lines.splitlines()]
     if len(rows) != len(objects) or not rows:
@@ -46,7 +64,7 @@ def csv_differences(text, lines, only_csv=()):
         if set(row) != set(obj) | set(only_csv) & set(row):
             wrong.append("columns %s, fields %s" % (sorted(row), sorted(obj)))
         wrong += ["%s: %s is not %r" % (key, row[key], obj[key]) for key in row
-                  if key in obj and not equal(row[key], obj[key])]
+                  if key in obj and key not in but and not equal(row[key], obj[key])]
     return wrong
 
 
@@ -69,8 +87,9 @@ def raw_differences(text, raw, but=()):
     # those which only programs are shown
     but = (*but, "scope", "comm")
     wrong = []
-    parts = raw.strip("\n").split("\n\n")
-    for rows, part in zip(tables(text), parts):
+    # of a table without rows there is no head
+    found, parts = [rows for rows in tables(text) if rows], re.split("\n\n+", raw.strip("\n"))
+    for rows, part in zip(found, parts):
         lines = part.splitlines()[1:]
         if len(rows) == 1 and len(lines) > 1:
             # names and values, one below the other
@@ -81,7 +100,7 @@ def raw_differences(text, raw, but=()):
             key = in_line(line, row, but)
             if key:
                 wrong.append("%s=%s is not in: %s" % (key, row[key], line))
-    return wrong + ["%d tables" % len(parts)] * (len(parts) != len(tables(text)))
+    return wrong + ["%d tables" % len(parts)] * (len(parts) != len(found))
 
 
 def none(differences, name):
@@ -94,7 +113,8 @@ def flat(obj, prefix=""):
     for key, value in obj.items():
         if isinstance(value, list):
             for n, one in enumerate(value, obj.get("first", 0)):
-                yield from flat(one, "%s%d." % (key.rstrip("s"), n))
+                yield from (flat(one, "%s%d." % (key.rstrip("s"), n)) if isinstance(one, dict) else
+                            [("%s%s%d" % (prefix, key, n), one)])
         else:
             yield prefix + key, value
 

@@ -108,6 +108,14 @@ def main():
     return out + r.end(T0 + 3 * SEC + 500 * 10**6, 1)
 
 
+def hostile(data):
+    """A recording with other odd names of the same lengths"""
+    for old, new in ((ODD_NAME, b"=\xe2\x80\xae\x7f\xc2\x9b\x1b\xff1"),
+                     (ODD_PATH, b"@\xe2\x81\xa6\xc2\x85\xe2\x80\xa8\xd8\x9c\x07")):
+        data = data.replace(old, new.ljust(len(old), b"-"))
+    return data
+
+
 def stacks():
     """Peaks, marks, and stacks in files that are nowhere."""
     main, lib, old = 0x555500000000, 0x7f0000000000, 0x7f1000000000
@@ -208,20 +216,20 @@ def family():
     return out + r.end(T0 + 4 * SEC + 3, 1)
 
 
-def cgroup(path=b"/system.slice/x.service", seconds=4, windows=(1,)):
+def cgroup(path=b"/system.slice/x.service", seconds=4, windows=(1,), pids=(300, 301)):
     """A cgroup: totals, and the memory of its largest processes."""
     out = r.header(T0) + r.attrs(T0 + 1000, cpu_permille=30, peak=(1, 30, 5000, 250))
-    out += r.target(T0 + SEC, 300, b"php") + r.target(T0 + SEC, 301, b"nginx")
+    out += r.target(T0 + SEC, pids[0], b"php") + r.target(T0 + SEC, pids[1], b"nginx")
     for i in range(seconds):
         t = T0 + (i + 1) * SEC
         out += r.group(t, 3 + i, came=1, path=path)
-        for pid, mib in (300, 20), (301, 60 + i):
+        for pid, mib in zip(pids, (20, 60 + i)):
             out += r.proc(t, pid, mib * MIB, 0, 2 * mib * MIB, (mib - 8) * MIB)
         for window in windows:
             for cls, mib in (("all", 40 + i % 4 + window), ("anon", 30), ("file", 10 + i % 4)):
                 out += r.total(t, cls, mib * MIB, (mib - 2) * MIB, (mib + 2) * MIB, 400 * MIB,
                                window * 1000000)
-    out += r.exit_(t, 300)
+    out += r.exit_(t, pids[0])
     t += 1
     return out + r.stats(t, budget=2000, members=6) + r.end(t, 1)
 

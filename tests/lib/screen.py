@@ -35,3 +35,12 @@ def run(*args, columns=80, lines=24, env=None, **kw):
 def plain(text):
     """Without its colours."""
     return re.sub("\x1b\\[[0-9;]*m", "", text)
+
+
+def too_wide(text, whole, columns):
+    """What is wrong with @text, shown on so many columns, which is @whole elsewhere"""
+    # sentences have no fields; a terminal breaks them itself
+    wide = [line for line in text.splitlines() if len(line) > columns and re.search(r"\S  +\S", line)]
+    # bars are as long as there is room
+    got, want = (re.sub("[\\s\u2588\u2591]", "", x) for x in (text, whole))
+    return wide or [] if want and got == want else [text]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Mistakes made on purpose in wsmo, as list.py has them of the module: each with the
-suite of tests/wsmo that must notice it, on this machine."""
+"""Mistakes made on purpose in wsmo, as module.py has them of the module: each with the
+tests of tests/wsmo, SUITE or SUITE.TEST, that must notice it, on this machine."""
 
 LIB, CLI, ACT = "tools/libwsmon/", "tools/wsmo/core/", "tools/wsmo/verbs/"
 READER, SORTED, MAPPINGS, CURVE, SIZING, HOT, SERIES, FINE, STATS = (

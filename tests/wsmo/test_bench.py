@@ -27,7 +27,7 @@ def cells(table):
     return [cell.strip() for cell in table.splitlines()[0].split("|")]
 
 
-def main(accept):
+def test_results(accept):
     with open(os.path.join(TOP, "bench/RESULTS.md")) as f:
         page = f.read()
     with open(os.path.join(HERE, "runs.json")) as f:

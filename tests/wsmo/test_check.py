@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """wsmo check, on a made-up system."""
 import gzip
-import json
 import os
 import struct
 import subprocess
 
-from command import Directory, ok, run
+from command import Directory, ok, parsed, run
 
 
 def make(d, module=True, config=None, gz=False, status=b"idle\n"):
@@ -27,7 +26,7 @@ def make(d, module=True, config=None, gz=False, status=b"idle\n"):
 def check(d, *args):
     res = run("check", "--sysroot", d.name, "--debugfs", d.path("debug"),
               "--json", *args)
-    lines = [json.loads(line) for line in res.stdout.splitlines()]
+    lines = parsed(res)
     return res, {line["name"]: line["status"] for line in lines}
 
 
@@ -74,7 +73,7 @@ def install(d, srcversion="1A2B", signed=False):
 def details(d):
     """Return: status and detail of each check, as if nothing was loaded"""
     res = run("check", "--sysroot", d.name, "--json")
-    lines = [json.loads(line) for line in res.stdout.splitlines()]
+    lines = parsed(res)
     return res, {line["name"]: (line["status"], line["detail"]) for line in lines}
 
 
@@ -85,44 +84,42 @@ def told(d, what, status, words, name="module"):
        words in found[name][1] and "debugfs" not in found, what, found)
 
 
-def test_not_loaded():
-    with Directory() as d:
-        told(d, "nothing is installed", "missing", "apt install ./wsmon-dkms_*.deb")
-        put(d, "usr/src/wsmon-0.1/dkms.conf")
-        told(d, "no headers", "missing", "apt install linux-headers-" + RELEASE)
-        put(d, "lib/modules/%s/build/Makefile" % RELEASE)
-        told(d, "DKMS failed", "missing", "dkms install -k %s wsmon/0.1 " % RELEASE)
-        install(d)
-        told(d, "not loaded", "ok", "modprobe wsmon")
-        _, found = details(d)
-        ok("signature" not in found, "unsigned modules are accepted", found)
+def test_not_loaded(d):
+    told(d, "nothing is installed", "missing", "apt install ./wsmon-dkms_*.deb")
+    put(d, "usr/src/wsmon-0.1/dkms.conf")
+    told(d, "no headers", "missing", "apt install linux-headers-" + RELEASE)
+    put(d, "lib/modules/%s/build/Makefile" % RELEASE)
+    told(d, "DKMS failed", "missing", "dkms install -k %s wsmon/0.1 " % RELEASE)
+    install(d)
+    told(d, "not loaded", "ok", "modprobe wsmon")
+    _, found = details(d)
+    ok("signature" not in found, "unsigned modules are accepted", found)
 
 
-def test_signature():
-    with Directory() as d:
-        install(d)
-        put(d, "sys/module/module/parameters/sig_enforce", b"Y\n")
-        told(d, "not signed", "missing", "wsmon-dkms_*.deb, which signs it", "signature")
-        put(d, "usr/src/wsmon-0.1/dkms.conf")
-        told(d, "not signed by DKMS", "missing", "apt install openssl", "signature")
-        put(d, "sys/module/module/parameters/sig_enforce", b"N\n")
-        put(d, "sys/kernel/security/lockdown", b"none [integrity] confidentiality\n")
-        told(d, "not signed, locked down", "missing", "openssl", "signature")
-        install(d, signed=True)
-        told(d, "no UEFI", "unknown", "module.sig_enforce", "signature")
-        put(d, "sys/firmware/efi/efivars/other")
-        told(d, "signed, not enrolled", "missing",
-             "mokutil --import /var/lib/dkms/mok.pub", "signature")
-        with open(d.path("var/lib/dkms/mok.pub"), "rb") as f:
-            certificate = f.read()
-        put(d, "sys/firmware/efi/efivars/MokNew" + GUID, b"\7\0\0\0list" + certificate)
-        told(d, "the next boot enrols it", "missing", "reboot", "signature")
-        for name in "efivars/MokListRT" + GUID, "mok-variables/MokListRT":
-            put(d, "sys/firmware/efi/" + name, b"another" + certificate + b"more")
-            told(d, "enrolled: " + name, "ok", "enrolled", "signature")
-            os.unlink(d.path("sys/firmware/efi/" + name))
-        os.unlink(d.path("var/lib/dkms/mok.pub"))
-        told(d, "somebody else's key", "unknown", "mokutil --import FILE", "signature")
+def test_signature(d):
+    install(d)
+    put(d, "sys/module/module/parameters/sig_enforce", b"Y\n")
+    told(d, "not signed", "missing", "wsmon-dkms_*.deb, which signs it", "signature")
+    put(d, "usr/src/wsmon-0.1/dkms.conf")
+    told(d, "not signed by DKMS", "missing", "apt install openssl", "signature")
+    put(d, "sys/module/module/parameters/sig_enforce", b"N\n")
+    put(d, "sys/kernel/security/lockdown", b"none [integrity] confidentiality\n")
+    told(d, "not signed, locked down", "missing", "openssl", "signature")
+    install(d, signed=True)
+    told(d, "no UEFI", "unknown", "module.sig_enforce", "signature")
+    put(d, "sys/firmware/efi/efivars/other")
+    told(d, "signed, not enrolled", "missing",
+         "mokutil --import /var/lib/dkms/mok.pub", "signature")
+    with open(d.path("var/lib/dkms/mok.pub"), "rb") as f:
+        certificate = f.read()
+    put(d, "sys/firmware/efi/efivars/MokNew" + GUID, b"\7\0\0\0list" + certificate)
+    told(d, "the next boot enrols it", "missing", "reboot", "signature")
+    for name in "efivars/MokListRT" + GUID, "mok-variables/MokListRT":
+        put(d, "sys/firmware/efi/" + name, b"another" + certificate + b"more")
+        told(d, "enrolled: " + name, "ok", "enrolled", "signature")
+        os.unlink(d.path("sys/firmware/efi/" + name))
+    os.unlink(d.path("var/lib/dkms/mok.pub"))
+    told(d, "somebody else's key", "unknown", "mokutil --import FILE", "signature")
 
 
 def test_version():
@@ -141,10 +138,7 @@ CONFIG = b"# a comment\n" \
     b"CONFIG_TRANSPARENT_HUGEPAGE=y\n# CONFIG_PAGE_IDLE_FLAG is not set\n"
 
 
-def main(_accept):
-    test_not_loaded()
-    test_signature()
-    test_version()
+def test_system():
     for gz in (False, True):
         with Directory() as d:
             make(d, config=CONFIG, gz=gz)
@@ -203,7 +197,7 @@ def main(_accept):
         os.makedirs(d.path("sys/kernel/security"))
         d.write("sys/kernel/security/lockdown", b"none [integrity] confidentiality\n")
         res = run("check", "--sysroot", d.name, "--json")
-        status = {x["name"]: x["status"] for x in map(json.loads, res.stdout.splitlines())}
+        status = {x["name"]: x["status"] for x in parsed(res)}
         ok(res.returncode == 0 and status == {
             "module": "ok", "device": "ok", "kernel": "ok", "idle pages": "unknown",
             "huge pages": "unknown"}, "with a device debugfs does not matter", status)

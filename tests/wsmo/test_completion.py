@@ -136,7 +136,7 @@ def zsh(d):
         ok(not p.stderr and set(want) <= set(got), "zsh: '%s'" % line, set(want) - set(got), p.stderr)
 
 
-def main(_accept):
+def test_shells():
     with Shell() as d:
         made = subprocess.run([MAKE, WSMO], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE)

@@ -10,7 +10,7 @@ import records as r
 import samples
 import test_hot as hot
 import test_json
-from command import HERE, Directory, ok, run, same_numbers
+from command import HERE, ok, parsed, run, same_numbers
 
 SEC = samples.SEC
 MIB = samples.MIB
@@ -30,7 +30,7 @@ def recording(sizes, half=0, window_us=1000000, aggr_us=1000000, cls="heap", com
 def diff(d, a, b, *args):
     """Return: {name: row}, the result"""
     res = run("diff", d.write("a", a), d.write("b", b), "--json", *args)
-    rows = [json.loads(line) for line in res.stdout.splitlines()]
+    rows = parsed(res)
     return {row["name"]: row for row in rows}, res
 
 
@@ -44,7 +44,7 @@ def within(t, freedom):
         math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(freedom * math.pi)
 
 
-def intervals(d):
+def test_intervals(d):
     rng = random.Random(3)
     for n, count, half, window in ((5, 5, 0, 1), (32, 32, MIB, 1), (33, 16, 0, 1), (1000, 31, MIB, 1),
                                    (64, 4, 0, 16)):
@@ -74,7 +74,7 @@ def intervals(d):
     ok(row["total"]["low"] == row["total"]["high"] == 0, "nothing changed", row)
 
 
-def verdict(d):
+def test_verdict(d):
     """The first line says in words what the rows show; then which files of what, and when."""
     same, more, noisy = [100 * MIB, 102 * MIB] * 30, [110 * MIB, 112 * MIB] * 30, [90 * MIB, 150 * MIB] * 4
     for a, b, words in ((same, more, "B surely uses 10.0 MiB (10 %) more than A."),
@@ -94,7 +94,7 @@ def verdict(d):
        "names, programs, dates, lengths", lines, res.stderr)
 
 
-def fail_above(d):
+def test_fail_above(d):
     """Noise does not fail, growth does; what grew is judged by the total."""
     rng = random.Random(5)
 
@@ -119,13 +119,13 @@ def fail_above(d):
     ok(not res.returncode and rows["stack"]["ratio"] is None, "new, but small", rows)
 
 
-def rows(d):
+def test_rows(d):
     a = os.path.join(HERE, "recordings", "redis.data")
     b = os.path.join(HERE, "recordings", "sort.data")
     with open(a, "rb") as f, open(b, "rb") as g:
         a, b = f.read(), g.read()
-    means = {x["class"]: x["mean"] for x in map(json.loads, run(
-        "report", "--json", "-i", d.write("a", a)).stdout.splitlines()) if x["type"] == "wss_summary"}
+    means = {x["class"]: x["mean"] for x in parsed(run(
+        "report", "--json", "-i", d.write("a", a))) if x["type"] == "wss_summary"}
     got, res = diff(d, a, b)
     ok(not res.returncode and {name: row["a"] for name, row in got.items() if row["a"]} ==
        {name.replace("all", "total"): mean for name, mean in means.items() if mean},
@@ -144,8 +144,8 @@ def rows(d):
     family = samples.family()
     got, _ = diff(d, family, family)
     sizes = {}
-    for x in map(json.loads, run("report", "wss", "--json", "--class", "all", "-i", "-",
-                                 stdin=family).stdout.splitlines()):
+    for x in parsed(run("report", "wss", "--json", "--class", "all", "-i", "-",
+                                 stdin=family)):
         sizes.setdefault(x["t"], {"group": [], "process": []})[x["scope"]].append(x["bytes"])
     want = statistics.mean(sum(x["group"] or x["process"]) for x in sizes.values())
     ok(abs(got["total"]["a"] - want) < 1, "the total of a group where there is one", got, sizes)
@@ -157,7 +157,7 @@ def rows(d):
        "--window of a cgroup", totals)
 
 
-def functions(d):
+def test_functions(d):
     program, build_id, symbols, segments = hot.build(d)
     (first, size), (second, other) = symbols["first_function"], symbols["second_function"]
     data = [hot.of_program(program, build_id, segments, [region]) for region in
@@ -167,7 +167,7 @@ def functions(d):
        got["second_function"]["a"] == 0 and got["second_function"]["b"] == other, "functions", got)
 
 
-def filters(d):
+def test_filters(d):
     a, b = recording([MIB] * 20 + [9 * MIB] * 20), recording([MIB] * 40)
     got, _ = diff(d, a, b, "--time", "0,20.5")
     ok(got["total"]["change"] == 0 and got["total"]["a"] == MIB, "--time, of both", got)
@@ -182,7 +182,7 @@ def filters(d):
     ok(res.returncode == 2 and b"does not exist" in res.stderr, "no recording", res)
 
 
-def forms(d):
+def test_forms(d):
     names = [d.write("a", recording([MIB, 3 * MIB] * 20)), d.write("b", recording([2 * MIB, 3 * MIB] * 20))]
     same_numbers("diff", "diff", *names, "--fail-above", "50%", not_raw=["by"])
     text = run("diff", *names).stdout.decode().splitlines()
@@ -193,14 +193,3 @@ def forms(d):
     bad = [test_json.wrong("diff", kinds["diff"], json.loads(line)) for line in
            run("diff", *names, "--json").stdout.splitlines()]
     ok(bad and not any(bad), "as documented", bad)
-
-
-def main(_accept):
-    with Directory() as d:
-        intervals(d)
-        verdict(d)
-        fail_above(d)
-        rows(d)
-        functions(d)
-        filters(d)
-        forms(d)

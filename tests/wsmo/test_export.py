@@ -14,7 +14,7 @@ import zlib
 
 import records as r
 import samples
-from command import ENV, HERE, TOP, WSMO, Directory, every, fails, golden, ok, run, skip
+from command import ENV, HERE, TOP, WSMO, Directory, every, fails, golden, ok, run, skip, wait_for
 from fakemodule import Stream, now
 
 sys.path.insert(0, os.path.join(TOP, "contrib"))
@@ -30,7 +30,7 @@ def export(form, *args, data=None):
                stdin=samples.main() if data is None else data)
 
 
-def golden_files(accept):
+def test_golden_files(accept):
     for form in FORMATS:
         res = export(form)
         # what zlib makes of it may change with zlib
@@ -44,7 +44,7 @@ def recorded(data):
     return header, list(records)
 
 
-def chrome():
+def test_chrome():
     trace = json.loads(export("chrome").stdout)
     events = trace["traceEvents"]
     ok(every(e["ph"] in "MCi" and isinstance(e["pid"], int) and e["name"]
@@ -165,32 +165,31 @@ def ten_minutes():
                                   for t in range(600)) + r.end(601 * SEC)
 
 
-def read_by_damo():
+def test_read_by_damo(d):
     """The real one: what it draws, and of which figures."""
-    with Directory() as d:
-        path = d.path("damo.data")
-        recordings = [("ten minutes", ten_minutes()), ("several processes", samples.main())]
-        with open(os.path.join(HERE, "recordings", "windows.data"), "rb") as f:
-            recordings.append(("a real recording", f.read()))
-        for name, data in recordings:
-            export("damo", "-o", path, data=data)
-            for pid, snapshots in damo_load(d.read("damo.data")).items():
-                real_damo("%s, %d" % (name, pid), path, pid, snapshots)
-        export("damo", "-o", path, data=ten_minutes())
-        told = damo_told("wss", "--input", path)
-        ok([line.split()[1:3] for line in told if not line.startswith("#")] ==
-           2 * [["1024.000", "KiB"]] + 3 * [["2.000", "MiB"]], "its percentiles", told)
-        told = damo_told("heatmap", "--input", path, "--stdout_skip_colorset_example")
-        rows = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in told]
-        ok(rows[:40] == ["0" * 2 * i + "8" + "08"[i % 2] + "0" * (78 - 2 * i) for i in range(40)] and
-           any(line.startswith("# y-axis: time") and "10 m" in line for line in rows),
-           "the picture it draws", *rows)
-        told = damo_told("access", "--input_file", path, "--raw_number")
-        ages = [int(x) for x in re.findall(r" age (\d+)", "\n".join(told))]
-        ok(len(ages) == 80 * 600 and max(ages) == 599 * 10**6, "ages", len(ages), ages[-80:])
+    path = d.path("damo.data")
+    recordings = [("ten minutes", ten_minutes()), ("several processes", samples.main())]
+    with open(os.path.join(HERE, "recordings", "windows.data"), "rb") as f:
+        recordings.append(("a real recording", f.read()))
+    for name, data in recordings:
+        export("damo", "-o", path, data=data)
+        for pid, snapshots in damo_load(d.read("damo.data")).items():
+            real_damo("%s, %d" % (name, pid), path, pid, snapshots)
+    export("damo", "-o", path, data=ten_minutes())
+    told = damo_told("wss", "--input", path)
+    ok([line.split()[1:3] for line in told if not line.startswith("#")] ==
+       2 * [["1024.000", "KiB"]] + 3 * [["2.000", "MiB"]], "its percentiles", told)
+    told = damo_told("heatmap", "--input", path, "--stdout_skip_colorset_example")
+    rows = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in told]
+    ok(rows[:40] == ["0" * 2 * i + "8" + "08"[i % 2] + "0" * (78 - 2 * i) for i in range(40)] and
+       any(line.startswith("# y-axis: time") and "10 m" in line for line in rows),
+       "the picture it draws", *rows)
+    told = damo_told("access", "--input_file", path, "--raw_number")
+    ages = [int(x) for x in re.findall(r" age (\d+)", "\n".join(told))]
+    ok(len(ages) == 80 * 600 and max(ages) == 599 * 10**6, "ages", len(ages), ages[-80:])
 
 
-def damo():
+def test_damo():
     header, records = recorded(samples.main())
     want = {}
     for rec in records:
@@ -254,7 +253,7 @@ def openmetrics_load(text, live=False):
     return families
 
 
-def openmetrics():
+def test_openmetrics():
     header, records = recorded(samples.main())
     families = openmetrics_load(export("openmetrics").stdout.decode())
     ok({k: v["type"] for k, v in families.items()} ==
@@ -286,7 +285,7 @@ def openmetrics():
                    'window="1"')], "labels", labels)
 
 
-def files():
+def test_files():
     with Directory() as d:
         path = d.path("out.json")
         old = os.umask(0o027)
@@ -334,21 +333,13 @@ def has_open(pid, directory):
     return False
 
 
-def wait_for(condition, seconds=20):
-    for _ in range(seconds * 100):
-        if condition():
-            return True
-        time.sleep(0.01)
-    return False
-
-
 def start(d, *args):
     return subprocess.Popen(
         [WSMO, "export", "openmetrics", "--live", *args], stderr=subprocess.PIPE,
         stdout=subprocess.PIPE, env=dict(ENV, WSMON_DEBUGFS=d.name))
 
 
-def live():
+def test_live():
     me = os.getpid()
     figures = [(me, "all", 5000, 10000), (me, "heap", 3000, 9000)]
     peaks = (r.peak(now(), me, 4, edge=1, end_ns=2 * 10**9) + r.peak(now(), me, 5, 2, sign=-1) +
@@ -427,7 +418,7 @@ def live():
         s.close()
 
 
-def refused():
+def test_refused():
     for args, word in (((), "name a format"), (("chrome", "damo"), "one format"),
                        (("csv",), "not a format"), (("chrome", "--live"), "openmetrics"),
                        (("openmetrics", "--interval", "1s"), "--live"),
@@ -441,7 +432,7 @@ def refused():
            "refused: export " + " ".join(args), res.stderr)
 
 
-def filled():
+def test_filled():
     """The place for temporary files is full, and is not any more before the end: what was lost is said."""
     if os.geteuid():
         return skip("export damo: a full /tmp", "not root")
@@ -459,15 +450,3 @@ def filled():
             os.unlink(tmp + "/ballast")
         _, err = p.communicate(data[200000:])
     ok(full and p.returncode == 1 and b"temporary file" in err, "export damo: a full /tmp", full, p.returncode, err)
-
-
-def main(accept):
-    golden_files(accept)
-    chrome()
-    damo()
-    read_by_damo()
-    filled()
-    openmetrics()
-    files()
-    live()
-    refused()

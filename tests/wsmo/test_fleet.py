@@ -7,9 +7,9 @@ import signal
 import subprocess
 import time
 
-from command import WSMO, Directory, every, ok, run
+from command import WSMO, Directory, every, ok, run, wait_for
 from fakedevice import MIB, Device
-from test_export import openmetrics_load, wait_for
+from test_export import openmetrics_load
 
 SIZE = "wsmon_working_set_bytes"
 
@@ -50,44 +50,43 @@ class Exporter:
         return self.p.returncode == 0 and not err and not os.path.exists(self.d.path("x.prom"))
 
 
-def each():
+def test_each(d):
     """What is written of each, with and without options"""
-    with Directory() as d:
-        device = Device(d)
-        device.cgroup("/system.slice/web-30.service", 90 * MIB, 2)
-        device.cgroup("/system.slice/x\\x2d\"y-7.scope/below-1", 0)
-        device.cgroup("/empty-1.service", processes=0)
-        web, odd = "/system.slice/web-30.service", '/system.slice/x\\\\x2d\\"y-7.scope'
-        shutil.copytree(d.path("cgroups"), d.path("kept"))
-        e = Exporter(d, device)
-        ok(e.wait(lambda e: e.values() == {web: 30 * MIB, odd: 7 * MIB}), "the working set of each",
-           e.load())
-        m = e.load()
-        ok(e.values("wsmon_working_set_low_bytes", **{"class": "all", "window": "0.1"}) ==
-           {web: 30 * MIB - 4096, odd: 7 * MIB - 4096} and
-           e.values("wsmon_working_set_high_bytes") == {web: 30 * MIB + 4096, odd: 7 * MIB + 4096},
-           "its ends", m)
-        ok(e.values("wsmon_resident_bytes") == {web: 90 * MIB}, "resident sizes that are known", m)
-        ok(e.values("wsmon_processes") == {web: 3, odd: 3}, "processes", m)
-        ok(every(0 <= time.time() - t < 2 for t in e.values("wsmon_estimate_timestamp_seconds").values()),
-           "when that was", time.time(), m)
-        ok([e.plain("wsmon_" + x) for x in ("monitoring", "cgroups", "cgroups_watched",
-                                           "cgroups_left_out", "lost_records_total")] ==
-           [1, 2, 2, 0, 0] and 0 < e.plain("wsmon_cpu_seconds_total") < 1, "counts, costs", m)
-        shutil.rmtree(d.path("cgroups" + web))
-        device.cgroup("/later-5.service")
-        ok(e.wait(lambda e: e.values() == {"/later-5.service": 5 * MIB, odd: 7 * MIB}),
-           "one goes, one comes", e.load())
-        ok(e.end() and wait_for(lambda: not device.open()), "it ends on a signal", e.p.returncode)
-        e = Exporter(d, device, "--cgroup", "/later-5.service", "--class", "all,anon", "--window",
-                     "100ms,1s", "--cpu", "5%", root=None)
-        ok(e.wait(lambda e: e.values(window="1", **{"class": "anon"})), "one cgroup alone", e.load())
-        ok(len(e.load()[SIZE]["samples"]) == 4, "with classes and windows", e.load())
-        ok(e.end(), "which ends, too", e.p.returncode)
-        device.close()
+    device = Device(d)
+    device.cgroup("/system.slice/web-30.service", 90 * MIB, 2)
+    device.cgroup("/system.slice/x\\x2d\"y-7.scope/below-1", 0)
+    device.cgroup("/empty-1.service", processes=0)
+    web, odd = "/system.slice/web-30.service", '/system.slice/x\\\\x2d\\"y-7.scope'
+    shutil.copytree(d.path("cgroups"), d.path("kept"))
+    e = Exporter(d, device)
+    ok(e.wait(lambda e: e.values() == {web: 30 * MIB, odd: 7 * MIB}), "the working set of each",
+       e.load())
+    m = e.load()
+    ok(e.values("wsmon_working_set_low_bytes", **{"class": "all", "window": "0.1"}) ==
+       {web: 30 * MIB - 4096, odd: 7 * MIB - 4096} and
+       e.values("wsmon_working_set_high_bytes") == {web: 30 * MIB + 4096, odd: 7 * MIB + 4096},
+       "its ends", m)
+    ok(e.values("wsmon_resident_bytes") == {web: 90 * MIB}, "resident sizes that are known", m)
+    ok(e.values("wsmon_processes") == {web: 3, odd: 3}, "processes", m)
+    ok(every(0 <= time.time() - t < 2 for t in e.values("wsmon_estimate_timestamp_seconds").values()),
+       "when that was", time.time(), m)
+    ok([e.plain("wsmon_" + x) for x in ("monitoring", "cgroups", "cgroups_watched",
+                                       "cgroups_left_out", "lost_records_total")] ==
+       [1, 2, 2, 0, 0] and 0 < e.plain("wsmon_cpu_seconds_total") < 1, "counts, costs", m)
+    shutil.rmtree(d.path("cgroups" + web))
+    device.cgroup("/later-5.service")
+    ok(e.wait(lambda e: e.values() == {"/later-5.service": 5 * MIB, odd: 7 * MIB}),
+       "one goes, one comes", e.load())
+    ok(e.end() and wait_for(lambda: not device.open()), "it ends on a signal", e.p.returncode)
+    e = Exporter(d, device, "--cgroup", "/later-5.service", "--class", "all,anon", "--window",
+                 "100ms,1s", "--cpu", "5%", root=None)
+    ok(e.wait(lambda e: e.values(window="1", **{"class": "anon"})), "one cgroup alone", e.load())
+    ok(len(e.load()[SIZE]["samples"]) == 4, "with classes and windows", e.load())
+    ok(e.end(), "which ends, too", e.p.returncode)
+    device.close()
 
 
-def names():
+def test_names():
     """A name is data, whatever is in it"""
     odd = ["/a b-1.scope", "/tab\twho_rate=5000-2.scope", "/.hidden-3.scope", "/back\\x2d\\040-4.scope",
            "/" + 245 * " " + "-5.scope", "/bad\udcff-6.scope", "/=-7.scope"]
@@ -110,65 +109,63 @@ def names():
         device.close()
 
 
-def in_turns():
+def test_in_turns(d):
     """Ten, three at a time; the figures of each stay until its next turn. Six of them; too many files"""
-    with Directory() as d:
-        device = Device(d)
-        paths = ["/c%d-%d.scope" % (i, i + 1) for i in range(10)]
-        for i, path in enumerate(paths):
-            device.cgroup(path, (i + 1) * MIB)
-        e = Exporter(d, device, "--at-once", "3", "--cpu", "50%")
-        ok(e.wait(lambda e: len(e.values()) == 10, 30), "all have figures", e.load(), device.watched)
-        ok(e.wait(lambda e: min(device.watched.values()) >= 2, 40) and device.most == 3 and
-           max(device.watched.values()) <= 3, "each has its turn", device.watched, device.most)
-        times = e.values("wsmon_estimate_timestamp_seconds")
-        ok(len(e.values()) == 10 and 2 < max(times.values()) - min(times.values()) < 15,
-           "figures stay, and say of when they are", times)
-        cpu = e.plain("wsmon_cpu_seconds_total")
-        ok(e.wait(lambda e: e.plain("wsmon_cpu_seconds_total") > cpu + 0.01), "costs add up")
-        ok(e.end(), "it ends")
-        device.watched = {}
-        e = Exporter(d, device, "--max-cgroups", "6")
-        ok(e.wait(lambda e: set(e.values()) == set(paths[4:])) and e.plain("wsmon_cgroups_left_out") == 4 and
-           e.plain("wsmon_cgroups") == 10 and set(device.watched) == set(paths[4:]),
-           "the largest of them", e.load(), device.watched)
-        ok(e.end(), "it ends")
-        device.watched, device.files = {}, 2
-        e = Exporter(d, device, "--cpu", "50%")
-        ok(e.wait(lambda e: len(device.watched) == 10 and len(e.values()) == 10, 40) and
-           e.plain("wsmon_cgroups_watched") <= 2, "others have the other files: turns", e.load(),
-           device.watched)
-        ok(e.end(), "it ends")
-        device.close()
+    device = Device(d)
+    paths = ["/c%d-%d.scope" % (i, i + 1) for i in range(10)]
+    for i, path in enumerate(paths):
+        device.cgroup(path, (i + 1) * MIB)
+    e = Exporter(d, device, "--at-once", "3", "--cpu", "50%")
+    ok(e.wait(lambda e: len(e.values()) == 10, 30), "all have figures", e.load(), device.watched)
+    ok(e.wait(lambda e: min(device.watched.values()) >= 2, 40) and device.most == 3 and
+       max(device.watched.values()) <= 3, "each has its turn", device.watched, device.most)
+    times = e.values("wsmon_estimate_timestamp_seconds")
+    ok(len(e.values()) == 10 and 2 < max(times.values()) - min(times.values()) < 15,
+       "figures stay, and say of when they are", times)
+    cpu = e.plain("wsmon_cpu_seconds_total")
+    ok(e.wait(lambda e: e.plain("wsmon_cpu_seconds_total") > cpu + 0.01), "costs add up")
+    ok(e.end(), "it ends")
+    device.watched = {}
+    e = Exporter(d, device, "--max-cgroups", "6")
+    ok(e.wait(lambda e: set(e.values()) == set(paths[4:])) and e.plain("wsmon_cgroups_left_out") == 4 and
+       e.plain("wsmon_cgroups") == 10 and set(device.watched) == set(paths[4:]),
+       "the largest of them", e.load(), device.watched)
+    ok(e.end(), "it ends")
+    device.watched, device.files = {}, 2
+    e = Exporter(d, device, "--cpu", "50%")
+    ok(e.wait(lambda e: len(device.watched) == 10 and len(e.values()) == 10, 40) and
+       e.plain("wsmon_cgroups_watched") <= 2, "others have the other files: turns", e.load(),
+       device.watched)
+    ok(e.end(), "it ends")
+    device.close()
 
 
-def costs():
+def test_costs(d):
     """Turns whose beginning takes half a second: at 3 % one begins every 17 s"""
-    with Directory() as d:
-        device = Device(d, cost_ns=500000000)
-        for i in range(4):
-            device.cgroup("/c-%d.scope" % (i + 1))
-        e = Exporter(d, device, "--at-once", "1")
-        ok(e.wait(lambda e: e.values()) and not wait_for(lambda: len(device.watched) > 1, 5),
-           "they begin when there is time", device.watched)
-        ok(e.end(), "it ends")
-        e = Exporter(d, device, "--at-once", "1", "--cpu", "100%")
-        ok(e.wait(lambda e: len(e.values()) == 4), "not without a limit", device.watched)
-        ok(e.end(), "it ends")
-        device.cost_ns = 0
-        e, began = Exporter(d, device, "--at-once", "2"), time.monotonic()
-        ok(e.wait(lambda e: time.monotonic() > began + 8 and len(e.values()) == 4) and
-           e.plain("wsmon_cpu_seconds_total") < 0.1 + 0.03 * (time.monotonic() - began),
-           "intervals count, too: each takes 10 % of a CPU", e.load(), time.monotonic() - began)
-        ok(e.end(), "it ends")
-        device.late = 2.5
-        e = Exporter(d, device, "--at-once", "2", "--cpu", "100%")
-        ok(e.wait(lambda e: len(e.values()) == 4), "figures that are late are waited for", e.load())
-        ok(e.end(), "it ends")
-        device.close()
+    device = Device(d, cost_ns=500000000)
+    for i in range(4):
+        device.cgroup("/c-%d.scope" % (i + 1))
+    e = Exporter(d, device, "--at-once", "1")
+    ok(e.wait(lambda e: e.values()) and not wait_for(lambda: len(device.watched) > 1, 5),
+       "they begin when there is time", device.watched)
+    ok(e.end(), "it ends")
+    e = Exporter(d, device, "--at-once", "1", "--cpu", "100%")
+    ok(e.wait(lambda e: len(e.values()) == 4), "not without a limit", device.watched)
+    ok(e.end(), "it ends")
+    device.cost_ns = 0
+    e, began = Exporter(d, device, "--at-once", "2"), time.monotonic()
+    ok(e.wait(lambda e: time.monotonic() > began + 8 and len(e.values()) == 4) and
+       e.plain("wsmon_cpu_seconds_total") < 0.1 + 0.03 * (time.monotonic() - began),
+       "intervals count, too: each takes 10 % of a CPU", e.load(), time.monotonic() - began)
+    ok(e.end(), "it ends")
+    device.late = 2.5
+    e = Exporter(d, device, "--at-once", "2", "--cpu", "100%")
+    ok(e.wait(lambda e: len(e.values()) == 4), "figures that are late are waited for", e.load())
+    ok(e.end(), "it ends")
+    device.close()
 
 
-def refused():
+def test_refused():
     for args, word in ((("--cgroups", "/"), "--live"), (("--live", "--at-once", "3"), "--cgroups"),
                        (("--live", "--cgroup", "/a", "--cgroups", "/"), "only one"),
                        (("--live", "--cgroups", ""), "not empty"),
@@ -192,11 +189,3 @@ def refused():
         e = Exporter(d, device)
         err = e.p.communicate(timeout=20)[1]
         ok(e.p.returncode == 1 and err.startswith(b"wsmo: /") and err.count(b"\n") == 1, "no device", err)
-
-
-def main(_accept):
-    each()
-    names()
-    in_turns()
-    costs()
-    refused()

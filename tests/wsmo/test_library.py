@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 """libwsmon as others use it: installed, found by pkg-config, linked, removed."""
-import json
 import os
 import re
 import subprocess
@@ -8,7 +7,7 @@ import sys
 
 import packed
 import samples
-from command import ENV, HERE, TOP, Directory, ok, run
+from command import ENV, HERE, TOP, ok, parsed, run
 
 sys.path.insert(0, os.path.join(TOP, "contrib"))
 import wsmon  # noqa: E402
@@ -55,8 +54,7 @@ class Consumer:
 
 
 def report(view, data, *options):
-    res = run("report", view, "--json", "-i", data, *options)
-    return [json.loads(line) for line in res.stdout.splitlines()]
+    return parsed(run("report", view, "--json", "-i", data, *options))
 
 
 def named_regions(data):
@@ -178,29 +176,28 @@ def symbols(root):
        {"libzstd", "libm", "libc"}, "its name, and what it needs", dynamic)
 
 
-def main(_accept):
-    with Directory() as d:
-        root = d.path("root")
-        res = make("install-user", root)
-        installed = files(root)
-        want = {PREFIX[1:] + "/" + name for name in (
-            "include/libwsmon.h", "include/wsmon.h", "include/wsmon_records.h", "lib/libwsmon.a",
-            "lib/libwsmon.so", "lib/libwsmon.so.0", "lib/pkgconfig/libwsmon.pc", "bin/wsmo")}
-        ok(not res.returncode and want <= installed, "installs without the module", res.stderr,
-           want - installed)
-        shared = Consumer(root, "shared")
-        for name in ("real.data", "recordings/cc1.data", "recordings/json.data"):
-            numbers(shared, os.path.join(HERE, name))
-            series(shared, os.path.join(HERE, name))
-        windows = os.path.join(HERE, "recordings", "windows.data")
-        series(shared, windows)
-        curves(shared, windows, os.path.join(HERE, "real.data"))
-        files_and_streams(shared, d)
-        static = Consumer(root, "static", "--static")
-        data = os.path.join(HERE, "real.data")
-        ok(static.run(data).stdout == shared.run(data).stdout != b"", "static: the same output")
-        symbols(root)
-        os.remove(static.program)
-        os.remove(shared.program)
-        res = make("uninstall", root)
-        ok(not res.returncode and not files(root), "uninstall removes all", files(root))
+def test_installed(d):
+    root = d.path("root")
+    res = make("install-user", root)
+    installed = files(root)
+    want = {PREFIX[1:] + "/" + name for name in (
+        "include/libwsmon.h", "include/wsmon.h", "include/wsmon_records.h", "lib/libwsmon.a",
+        "lib/libwsmon.so", "lib/libwsmon.so.0", "lib/pkgconfig/libwsmon.pc", "bin/wsmo")}
+    ok(not res.returncode and want <= installed, "installs without the module", res.stderr,
+       want - installed)
+    shared = Consumer(root, "shared")
+    for name in ("real.data", "recordings/cc1.data", "recordings/json.data"):
+        numbers(shared, os.path.join(HERE, name))
+        series(shared, os.path.join(HERE, name))
+    windows = os.path.join(HERE, "recordings", "windows.data")
+    series(shared, windows)
+    curves(shared, windows, os.path.join(HERE, "real.data"))
+    files_and_streams(shared, d)
+    static = Consumer(root, "static", "--static")
+    data = os.path.join(HERE, "real.data")
+    ok(static.run(data).stdout == shared.run(data).stdout != b"", "static: the same output")
+    symbols(root)
+    os.remove(static.program)
+    os.remove(shared.program)
+    res = make("uninstall", root)
+    ok(not res.returncode and not files(root), "uninstall removes all", files(root))

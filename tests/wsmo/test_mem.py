@@ -16,7 +16,7 @@ import sys
 import time
 
 import test_json
-from command import Directory, fails, golden, ok, run, same_numbers, skip
+from command import Directory, fails, golden, ok, parsed, run, same_numbers, skip
 
 KIB, MIB = 1 << 10, 1 << 20
 ROOT = not os.geteuid()
@@ -60,7 +60,7 @@ def processes(code, nr=1, *args):
 def rows(*args, **kw):
     """Return: the objects of --json, and the result"""
     res = run("mem", "--json", *args, **kw)
-    return [json.loads(line) for line in res.stdout.splitlines()], res
+    return parsed(res), res
 
 
 def total(found, field):
@@ -113,7 +113,7 @@ def mapping(start, size, perms="rw-p", path="", inode=0, dev="00:00", flags="rd 
         "%s: %8d kB\n" % (key, n) for key, n in values.items()) + "VmFlags: %s \n" % flags
 
 
-def rollup():
+def test_rollup():
     """Of each process the sums are exactly those of the kernel."""
     with processes(FAMILY, 3) as pids, Proc() as d:
         time.sleep(0.2)
@@ -168,7 +168,7 @@ def frames(pids):
     return len(seen - zero) * 4096
 
 
-def each_page_once():
+def test_each_page_once():
     if not ROOT:
         skip("page frames", "needs root")
         return
@@ -203,7 +203,7 @@ sys.stdin.read()
 """
 
 
-def meminfo():
+def test_meminfo():
     """What is mapped in addition is as much in /proc/meminfo. The sums are not the same: wsmo counts its
     own memory, too, and cannot read each process."""
     if not ROOT:
@@ -250,7 +250,7 @@ signal.pause()
 """
 
 
-def text_relocations():
+def test_text_relocations():
     """The paper's case: a library built without -fPIC has text of its own in each process."""
     if not shutil.which("gcc"):
         skip("text relocations", "there is no gcc")
@@ -315,7 +315,7 @@ def odd_tree(d):
     d.write("proc/meminfo", b"")
 
 
-def odd(accept):
+def test_odd(accept):
     with Proc() as d:
         odd_tree(d)
         found, res = d.rows()
@@ -365,7 +365,7 @@ def odd(accept):
                 ok(not res.returncode and ">%s (16.0K)<" % want in d.read("x.svg").decode(), "a picture with " + name, res)
 
 
-def documented():
+def test_documented():
     kinds = test_json.documented()[0]["mem"]
     with Proc() as d:
         odd_tree(d)
@@ -400,7 +400,7 @@ ctypes.CDLL(None).syscall(60 if platform.machine() == "x86_64" else 93, 0)
 """
 
 
-def no_leader():
+def test_no_leader():
     """Of a process whose main thread has exited, the others have the memory."""
     with processes(NO_LEADER) as (pid,):
         found, res = rows("-p", str(pid))
@@ -413,7 +413,7 @@ def no_leader():
         ok(not res.returncode and b"no memory" not in res.stderr, "growth", res)
 
 
-def usage():
+def test_usage():
     for args, word in ((("--by", "junk"), "junk"), (("--by", "class,"), "''"), (("--sort", "x"), "not one of"),
                        (("--top", "0"), "number"), (("-o", "x.txt"), ".png"), (("-o", "x.png", "--json"), "picture"),
                        (("--pages",), "-p PID"), (("--frames",), "-p PID"), (("--growth", "1ns"), "time"),
@@ -427,14 +427,3 @@ def usage():
     fails(run("mem", "--cgroup", "/no/such"), "no cgroup", "no cgroup /no/such")
     with open("/dev/full", "w") as full:
         fails(run("mem", "-p", str(os.getpid()), stdout=full), "a full disk", "cannot write")
-
-
-def main(accept):
-    rollup()
-    each_page_once()
-    meminfo()
-    text_relocations()
-    odd(accept)
-    documented()
-    no_leader()
-    usage()

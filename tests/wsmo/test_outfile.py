@@ -10,10 +10,9 @@ import time
 
 import records as r
 import samples
-from command import ENV, HERE, WSMO, Directory, fails, ok, run, skip
+from command import ENV, WSMO, Directory, content, fails, ok, preloaded, run, skip, wait_for
 from fakemodule import Stream
 from recorder import args, fake, start
-from test_export import wait_for
 from test_long import lines, player
 
 NOBODY = 65534
@@ -36,7 +35,7 @@ def modules(d, name):
             yield list(writers(d, m, name))[i]
 
 
-def standard_output():
+def test_standard_output():
     for name in "-", "/proc/self/fd/1", "/dev/fd/1", "/dev/stdout":
         with fake() as (d, m):
             d.write("f", b"")
@@ -69,11 +68,6 @@ def standard_output():
         ok(res.returncode == 2 and b"standard output has the actions" in res.stderr, "act -o -", res)
 
 
-def content(path):
-    with open(path, "rb") as f:
-        return f.read()
-
-
 def refused(d, name, what, precious=False):
     """No command writes there."""
     for file, command in modules(d, d.path("out", name)):
@@ -91,7 +85,7 @@ def refused(d, name, what, precious=False):
             os.rename(mine, d.path("out", name))
 
 
-def links():
+def test_links():
     with Directory() as d:
         os.mkdir(d.path("out"))
         d.write("target", b"precious")
@@ -128,7 +122,7 @@ def links():
             ok(res.returncode == status, "a file in /tmp of who called sudo is ours", env, res)
 
 
-def meanwhile():
+def test_meanwhile():
     """What somebody else puts in the place while the file is written stays, where everybody may put files."""
     if os.geteuid():
         return skip("files that others put in the place", "not root")
@@ -148,7 +142,7 @@ def meanwhile():
                    os.listdir(d.name) == ["x.html"], "%s: a file of user %d put there meanwhile" % (verb[0], user), p.returncode, err)
 
 
-def pipes():
+def test_pipes():
     with fake() as (d, m):
         os.mkfifo(d.path("data"))
         got = []
@@ -168,7 +162,7 @@ def pipes():
            stat.S_ISFIFO(os.lstat(d.path("data")).st_mode), "a FIFO that is read", res)
 
 
-def killed():
+def test_killed():
     """A recording that ends before it has something leaves nothing; one that has, what it has."""
     for signals in (signal.SIGKILL,), (signal.SIGINT, signal.SIGINT):
         with fake(script=lambda m, pids: m.asked(5)) as (d, m):
@@ -195,7 +189,7 @@ def limit(size):
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
-def limits():
+def test_limits():
     size = 96 << 10
     with fake(script=player()) as (d, m):
         res = run(*args(d, m, "-q", "--no-stacks", "-p", str(os.getpid())), preexec_fn=limit(size))
@@ -215,7 +209,7 @@ def limits():
             os.unlink(d.path(name))
 
 
-def foreign():
+def test_foreign():
     """What is not a recording is neither renamed nor removed; nor what is none of this series"""
     for options, name in (("--rotate=5s",), "data.1"), (("--rotate=5s", "--keep=1"), "data"), ((), "data"), ((), "data.old"):
         with fake(script=player(20)) as (d, m):
@@ -239,7 +233,7 @@ def foreign():
            os.listdir(d.name), res)
 
 
-def modes():
+def test_modes():
     """What replaces a file is for no others than that was; a recording is for its owner alone."""
     with Directory() as d:
         for file, command in modules(d, d.path("x")):
@@ -268,7 +262,7 @@ def modes():
         ok(res.returncode == 0 and stat.S_IMODE(os.stat(d.path("data")).st_mode) == 0o600, "a recording", res)
 
 
-def live():
+def test_live():
     with Directory() as d, Directory() as out:
         path = out.write("x", b"precious")
         res = run("export", "openmetrics", "--live", "-o", path, env={"WSMON_DEBUGFS": d.name})
@@ -293,65 +287,48 @@ def live():
            "figures that cannot be replaced any more do not stay", p.returncode, err, os.listdir(out.name))
 
 
-def calls():
+def test_calls(d):
     """In which order a file gets its place, and is on the disk; also without O_TMPFILE"""
-    with Directory() as d:
-        lib = d.path("noname.so")
-        subprocess.run(["gcc", "-shared", "-fPIC", "-o", lib, os.path.join(HERE, "programs", "noname.c"), "-ldl"],
-                       check=True)
-        data = d.write("in", samples.main())
-        os.mkdir(d.path("out"))
-        for old in False, True:
-            for without in {}, {"NO_TMPFILE": "1"}:
-                env = dict(without, LD_PRELOAD=lib, CALLS=d.path("calls"),
-                           ASAN_OPTIONS=ENV["ASAN_OPTIONS"] + ":verify_asan_link_order=0")
+    library = preloaded(d, "noname.c")
+    data = d.write("in", samples.main())
+    os.mkdir(d.path("out"))
+    for old in False, True:
+        for without in {}, {"NO_TMPFILE": "1"}:
+            env = dict(library, CALLS=d.path("calls"), **without)
+            d.write("calls", b"")
+            if old:
+                d.write("out/x", b"old")
+            res = run("export", "chrome", "-i", data, "-o", d.path("out", "x"), env=env)
+            got = d.read("calls").decode().splitlines()
+            ok(res.returncode == 0 and len(d.read("out/x")) > 100 and os.listdir(d.path("out")) == ["x"] and
+               got[0] == "sync file" and got[-1] == "sync directory" and
+               ("rename" in got) == bool(old or without), "complete, then renamed, then on the disk", got, res)
+            os.unlink(d.path("out", "x"))
+            with fake() as (e, m):
                 d.write("calls", b"")
                 if old:
-                    d.write("out/x", b"old")
-                res = run("export", "chrome", "-i", data, "-o", d.path("out", "x"), env=env)
+                    e.write("data", r.header(1))
+                res = run(*args(e, m, "-q", "--", "sleep", "0.3"), env=env)
                 got = d.read("calls").decode().splitlines()
-                ok(res.returncode == 0 and len(d.read("out/x")) > 100 and os.listdir(d.path("out")) == ["x"] and
-                   got[0] == "sync file" and got[-1] == "sync directory" and
-                   ("rename" in got) == bool(old or without), "complete, then renamed, then on the disk", got, res)
-                os.unlink(d.path("out", "x"))
-                with fake() as (e, m):
-                    d.write("calls", b"")
-                    if old:
-                        e.write("data", r.header(1))
-                    res = run(*args(e, m, "-q", "--", "sleep", "0.3"), env=env)
-                    got = d.read("calls").decode().splitlines()
-                    ok(res.returncode == 0 and sorted(os.listdir(e.name)) == ["data"] + ["data.old"] * old + ["debug"] and
-                       got[-2:] == ["sync file", "sync directory"], "a recording is on the disk", got, res)
-        with Directory() as e:
-            stream = Stream(e, [(os.getpid(), "all", 5000, 10000)])
-            d.write("calls", b"")
-            p = subprocess.Popen([WSMO, "export", "openmetrics", "--live", "-o", d.path("out", "x")],
-                                 stderr=subprocess.PIPE, env={**ENV, "WSMON_DEBUGFS": e.name, **env})
-            there = wait_for(lambda: os.path.exists(d.path("out", "x")))
-            p.send_signal(signal.SIGTERM)
-            err = p.communicate()[1]
-            stream.close()
-            ok(there and not err and d.read("calls") == b"rename\n" and not os.listdir(d.path("out")),
-               "figures of now do not wait for a disk", d.read("calls"), err)
-        for sig in signal.SIGINT, signal.SIGQUIT, signal.SIGHUP:
-            p = subprocess.Popen([WSMO, "export", "chrome", "-o", d.path("out", "x"), "-i", "-"],
-                                 stdin=subprocess.PIPE, env={**ENV, **env})
-            begun = wait_for(lambda: os.listdir(d.path("out")))
-            p.send_signal(sig)
-            p.wait()
-            p.stdin.close()
-            ok(begun and p.returncode == -sig and not os.listdir(d.path("out")),
-               "%s leaves no temporary name" % sig.name, p.returncode, os.listdir(d.path("out")))
-
-
-def main(_accept):
-    standard_output()
-    links()
-    meanwhile()
-    pipes()
-    killed()
-    limits()
-    foreign()
-    modes()
-    live()
-    calls()
+                ok(res.returncode == 0 and sorted(os.listdir(e.name)) == ["data"] + ["data.old"] * old + ["debug"] and
+                   got[-2:] == ["sync file", "sync directory"], "a recording is on the disk", got, res)
+    with Directory() as e:
+        stream = Stream(e, [(os.getpid(), "all", 5000, 10000)])
+        d.write("calls", b"")
+        p = subprocess.Popen([WSMO, "export", "openmetrics", "--live", "-o", d.path("out", "x")],
+                             stderr=subprocess.PIPE, env={**ENV, "WSMON_DEBUGFS": e.name, **env})
+        there = wait_for(lambda: os.path.exists(d.path("out", "x")))
+        p.send_signal(signal.SIGTERM)
+        err = p.communicate()[1]
+        stream.close()
+        ok(there and not err and d.read("calls") == b"rename\n" and not os.listdir(d.path("out")),
+           "figures of now do not wait for a disk", d.read("calls"), err)
+    for sig in signal.SIGINT, signal.SIGQUIT, signal.SIGHUP:
+        p = subprocess.Popen([WSMO, "export", "chrome", "-o", d.path("out", "x"), "-i", "-"],
+                             stdin=subprocess.PIPE, env={**ENV, **env})
+        begun = wait_for(lambda: os.listdir(d.path("out")))
+        p.send_signal(sig)
+        p.wait()
+        p.stdin.close()
+        ok(begun and p.returncode == -sig and not os.listdir(d.path("out")),
+           "%s leaves no temporary name" % sig.name, p.returncode, os.listdir(d.path("out")))

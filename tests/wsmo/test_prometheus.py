@@ -14,10 +14,10 @@ import urllib.parse
 import urllib.request
 
 import records as r
-from command import HERE, TOP, WSMO, Directory, every, ok, run, skip
+from command import HERE, TOP, WSMO, Directory, every, ok, run, skip, wait_for
 from fakedevice import Device
 from fakemodule import Stream, now
-from test_export import start, wait_for
+from test_export import start
 
 # What Grafana puts into the queries: all of each, and the default of the window
 VARIABLES = {"$instance": ".+", "$comm": ".+", "$cgroup": ".+", "$window": "0.1"}
@@ -173,7 +173,7 @@ def queries(port):
                                  for k, v in got.items()), metric + " of each cgroup", got)
 
 
-def unit():
+def test_unit():
     if not shutil.which("systemd-analyze"):
         skip("systemd-analyze", "is not installed")
         return
@@ -193,23 +193,21 @@ def unit():
     ok(res.returncode == 2 and b"junk" in res.stderr, "and wsmo its options", res)
 
 
-def main(_accept):
-    unit()
-    with Directory() as d:
-        files = Files(d)
-        ok(wait_for(files.whole), "figures are written", *files.texts())
-        for name, text in zip(("the file of processes", "that of cgroups"), files.texts()):
-            lint(name, text)
-        servers = Servers(d, files.path)
-        try:
-            ok(wait_for(lambda: isinstance(query(servers.port, "up == 1"), list) and
-                        query(servers.port, "up == 1"), 30), "prometheus scrapes node_exporter",
-               d.read("log").decode()[-2000:])
-            text = get(servers.node, "/metrics")
-            ok("node_textfile_scrape_error 0" in text, "node_exporter reads both files", text[:500])
-            began = time.monotonic()
-            queries(servers.port)
-            print("# queries took %.1f s" % (time.monotonic() - began))
-        finally:
-            servers.close()
-        files.close()
+def test_scraped(d):
+    files = Files(d)
+    ok(wait_for(files.whole), "figures are written", *files.texts())
+    for name, text in zip(("the file of processes", "that of cgroups"), files.texts()):
+        lint(name, text)
+    servers = Servers(d, files.path)
+    try:
+        ok(wait_for(lambda: isinstance(query(servers.port, "up == 1"), list) and
+                    query(servers.port, "up == 1"), 30), "prometheus scrapes node_exporter",
+           d.read("log").decode()[-2000:])
+        text = get(servers.node, "/metrics")
+        ok("node_textfile_scrape_error 0" in text, "node_exporter reads both files", text[:500])
+        began = time.monotonic()
+        queries(servers.port)
+        print("# queries took %.1f s" % (time.monotonic() - began))
+    finally:
+        servers.close()
+    files.close()

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-from command import TOP, Directory, ok, skip
+from command import TOP, ok, skip
 
 PRELUDE = """
 import os, signal, subprocess, sys
@@ -50,19 +50,18 @@ def expect(what, code, status, *lines):
        all(line.startswith(want) for line, want in zip(got[1], lines)), what, got)
 
 
-def in_a_kernel():
+def test_in_a_kernel(d):
     """The kernel's kselftest has all of them, but for what needs the whole checkout"""
-    with Directory() as d:
-        there = d.path("tools/testing/selftests/")
-        os.makedirs(there)
-        with open(there + "lib.mk", "w") as f:
-            f.write("print:\n\t@echo $(TEST_PROGS)\n")
-        subprocess.run(["make", "-s", "-C", TOP + "/tests/selftests", "copy", "KSRC=" + d.name], check=True)
-        p = subprocess.run(["make", "-s", "-C", there + "wsmon", "print"], capture_output=True, text=True)
-        here = {os.path.basename(path) for path in glob.glob(TOP + "/tests/selftests/**/*_test.py",
-                                                             recursive=True)}
-        ok(set(p.stdout.split()) == here - {"checkout_test.py"} and len(here) > 20,
-           "kselftest runs all", here ^ set(p.stdout.split()), p.stderr)
+    there = d.path("tools/testing/selftests/")
+    os.makedirs(there)
+    with open(there + "lib.mk", "w") as f:
+        f.write("print:\n\t@echo $(TEST_PROGS)\n")
+    subprocess.run(["make", "-s", "-C", TOP + "/tests/selftests", "copy", "KSRC=" + d.name], check=True)
+    p = subprocess.run(["make", "-s", "-C", there + "wsmon", "print"], capture_output=True, text=True)
+    here = {os.path.basename(path) for path in glob.glob(TOP + "/tests/selftests/**/*_test.py",
+                                                         recursive=True)}
+    ok(set(p.stdout.split()) == here - {"checkout_test.py"} and len(here) > 20,
+       "kselftest runs all", here ^ set(p.stdout.split()), p.stderr)
 
 
 def restored():
@@ -86,8 +85,7 @@ def restored():
     ok(changed != before == settings(), "the workloads' selftest restores settings", before, changed, settings())
 
 
-def main(_accept):
-    in_a_kernel()
+def test_harness():
     expect("figures may be wrong two times of three", "w.main(fails(2, AssertionError('x')))", 0,
            "ok 1 - test # ")
     got = selftest("w.main(fails(2, AssertionError('x')))")

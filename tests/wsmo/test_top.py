@@ -9,7 +9,6 @@ import os
 import pty
 import re
 import select
-import shutil
 import signal
 import struct
 import subprocess
@@ -18,10 +17,11 @@ import time
 
 import records as r
 import test_json
-from command import ENV, GOLDEN, WSMO, Directory, fails, ok, run, skip
+from command import ENV, GOLDEN, WSMO, Directory, fails, needs, ok, parsed, preloaded, run
 from fakemodule import Module, Stream, interval, now
 from terminal import TMUX, Terminal, order
 
+in_tmux = needs(TMUX, "there is no tmux")
 MIB = 1 << 20
 NOBODY = 4194305  # beyond the largest process id there can be
 ONCE = ("--interval", "1h")  # a screen that stays as it is
@@ -104,7 +104,8 @@ def watch(s, *args, **kw):
     return Terminal("top", "--debugfs", s.dir.name, *args, **kw)
 
 
-def screens(accept):
+@in_tmux
+def test_screens(accept):
     with process() as p, stream(*figures(p.pid)) as d:
         with watch(d, *ONCE) as t:
             for columns, lines in ((100, 24), (80, 12), (50, 8)):
@@ -163,7 +164,8 @@ int ppoll(struct pollfd *fds, nfds_t nr, const struct timespec *t, const sigset_
 """
 
 
-def narrow():
+@in_tmux
+def test_narrow():
     """40 columns, also if the terminal becomes so at a bad moment; odd names."""
     names = {NOBODY: b"\x1b" * 15}
     with process() as p, stream(*figures(p.pid), names=names) as d, Directory() as tmp:
@@ -172,15 +174,12 @@ def narrow():
         rows = [line for line in text.splitlines() if line.startswith(str(NOBODY))]
         ok(rows and rows[0] == "%d %-15.15s    4.0M    5.0M" % (NOBODY, "\\033" * 4),
            "a long name stays in its field", text)
-        subprocess.run(["gcc", "-shared", "-fPIC", "-o", tmp.path("resize.so"), tmp.write("resize.c", RESIZE), "-ldl"],
-                       check=True)
         d.restart()
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
         top = subprocess.Popen(
             [WSMO, "top", "--debugfs", d.dir.name, *ONCE], stdin=theirs, stdout=theirs, start_new_session=True,
-            env=dict(ENV, TERM="xterm", LD_PRELOAD=tmp.path("resize.so"),
-                     ASAN_OPTIONS=ENV["ASAN_OPTIONS"] + ":verify_asan_link_order=0"))
+            env=dict(ENV, TERM="xterm", **preloaded(tmp, tmp.write("resize.c", RESIZE))))
         shown, end = b"", time.time() + 20
         # it clears the screen, and draws as much as there is room for
         while (shown.count(b"\x1b[2J") < 2 or b"HIGH" not in shown.split(b"\x1b[2J")[-1]) and time.time() < end:
@@ -194,7 +193,8 @@ def narrow():
         os.close(theirs)
 
 
-def keys():
+@in_tmux
+def test_keys():
     with process() as p, stream(*figures(p.pid)) as d:
         pid, nobody = str(p.pid), str(NOBODY)
 
@@ -237,7 +237,8 @@ def keys():
             expect(("Home",), ("sleep",), [pid, "anon", "heap"], "Home")
 
 
-def pause():
+@in_tmux
+def test_pause():
     with process() as p, stream(*figures(p.pid)) as d:
         wss, regions = figures(p.pid)
         with watch(d, *FAST) as t:
@@ -256,7 +257,8 @@ def pause():
             ok(t.wait("77.0M", "% of one CPU")[0], "and go on", t.text())
 
 
-def watched_events():
+@in_tmux
+def test_watched_events():
     def lost(n):
         return r.record(r.LOST, now(), r.struct.pack("<QQ", n, 3456))
 
@@ -304,7 +306,8 @@ def watched_events():
                "the module goes: a message behind the screen", text)
 
 
-def left_alone():
+@in_tmux
+def test_left_alone():
     """Other monitoring goes on, and the terminal is as it was."""
     with process() as p, stream(*figures(p.pid)) as d:
         d.dir.write("target", b"another's")
@@ -345,7 +348,8 @@ def until_told(m, _pids):
         m.send(r.end(now(), 0))
 
 
-def own_session():
+@in_tmux
+def test_own_session():
     def script(m, pids):
         m.send(interval(*figures(pids[0])))
         m.send(r.record(r.TARGET, now(), r.struct.pack("<II16s", pids[0], 1, b"\33[31mred")))
@@ -376,7 +380,8 @@ def own_session():
                 ok(p.poll() is None, "its process goes on")
 
 
-def hang_up():
+@in_tmux
+def test_hang_up():
     def script(m, pids):
         m.send(interval(*figures(pids[0])))
         until_told(m, pids)
@@ -396,7 +401,8 @@ def hang_up():
         t.cleanup()
 
 
-def command():
+@in_tmux
+def test_command():
     def script(m, pids):
         m.send(interval(*figures(pids[0])))
         while os.path.exists("/proc/%d/exe" % pids[0]):
@@ -445,7 +451,7 @@ def command():
             ok(m.targets[1:] == ["\n"], "and monitoring was stopped", m.targets)
 
 
-def tables():
+def test_tables():
     with process() as p, stream(*figures(p.pid)) as d:
         directory = d.dir.name
 
@@ -454,7 +460,7 @@ def tables():
             return run("top", "--debugfs", directory, *FAST, *args)
 
         res = top("--json", "--repeat=2", "--no-classes", "--window", "1m")
-        rows = [json.loads(line) for line in res.stdout.splitlines()]
+        rows = parsed(res)
         want = {"type": "top", "pid": p.pid, "comm": "sleep", "class": "all", "window_us": 60000000,
                 "bytes": 128 * MIB, "low": 96 * MIB, "high": 160 * MIB, "share": 0.5,
                 "hot": 40 * MIB, "regions": 3}
@@ -463,7 +469,7 @@ def tables():
            rows[0]["t"] < 0.05 <= rows[2]["t"], "--json", rows, res.stderr)
         d.show(*figures(p.pid), more=touches(p.pid))
         res = top("--json", "--repeat=1", "--no-classes")
-        rows += [json.loads(line) for line in res.stdout.splitlines()]
+        rows += parsed(res)
         ok([(row["who"], row["who_share"]) for row in rows[4:]] == [("sleep", 0.75), (None, None)],
            "who touches most", rows[4:], res.stderr)
         res = top("--repeat=1")
@@ -495,7 +501,7 @@ def tables():
            not res.stderr, "a table for people", res.stdout.decode(), res.stderr)
         d.show(*figures(p.pid), more=r.group(now(), 5) + r.total(now(), "all", 3 * MIB, 2 * MIB, 4 * MIB, 9 * MIB))
         res = top("--json", "--repeat=1", "--no-classes")
-        rows = [json.loads(line) for line in res.stdout.splitlines()]
+        rows = parsed(res)
         ok([(row["pid"], row["comm"], row["bytes"], row["regions"]) for row in rows][:1] ==
            [(0, "total", 3 * MIB, 500)] and [row["pid"] for row in rows[1:]] == [p.pid, NOBODY],
            "the total of all is first, however small", rows)
@@ -530,19 +536,3 @@ def tables():
                   "cannot write")
         os.unlink(d.dir.path("buffer"))
         fails(run("top", "--debugfs", directory, "--repeat=1"), "a file is not there", "buffer")
-
-
-def main(accept):
-    tables()
-    if not TMUX:
-        skip("screens", "there is no tmux")
-        return
-    screens(accept)
-    narrow()
-    keys()
-    pause()
-    watched_events()
-    left_alone()
-    own_session()
-    hang_up()
-    command()

@@ -15,7 +15,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "report"))
 import records as r  # noqa: E402
 import test_json  # noqa: E402
-from command import ENV, HERE, TOP, WSMO, Directory, ok, run, skip  # noqa: E402,F401
+from command import ENV, WSMO, Directory, ok, parsed, run, skip, wait_for  # noqa: E402
 from test_sizing import MIB, random_use, recording  # noqa: E402
 
 SWAP = r.refault(0, 0, 100000, half_ns=5000)
@@ -77,15 +77,7 @@ def start(d, *more, **kw):
                             start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-def wait_for(what):
-    for _ in range(200):
-        if what():
-            return True
-        time.sleep(0.05)
-    return False
-
-
-def measures():
+def test_measures():
     with fake() as (d, c):
         p = start(d, "--json")
         was_set = wait_for(lambda: c.high() == str(LIMIT + KERNEL))
@@ -115,13 +107,13 @@ def measures():
         ok(res.returncode == 0 and b"refaults/s measured" in res.stdout and c.high() == "99999744",
            "for people; an older limit is restored", res, c.high())
         res = run("sizing", "--verify", d.name, "-i", d.path("data"), "-d", "2s", "--max-slowdown", "3%", "-y", "--json")
-        knee = [json.loads(line) for line in run("report", "sizing", "--json", "-i", d.path("data"),
-                                                 "--max-slowdown", "3%").stdout.splitlines()]
+        knee = parsed(run("report", "sizing", "--json", "-i", d.path("data"),
+                                                 "--max-slowdown", "3%"))
         ok(json.loads(res.stdout)["limit"] == [y["limit"] for y in knee if y["mark"]][0],
            "without --limit the one that is recommended", res)
 
 
-def restores():
+def test_restores():
     for sig in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL:
         with fake() as (d, c):
             p = start(d, seconds="30s")
@@ -174,7 +166,7 @@ def own_run():
         subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run"], check=True)
 
 
-def forgotten():
+def test_forgotten():
     """wsmo and its guard are killed"""
     own_run()
 
@@ -229,7 +221,7 @@ def forgotten():
     ok(res.returncode == 2, "--restore is alone", res)
 
 
-def stops():
+def test_stops():
     with fake(pressure=26) as (d, c):
         began = time.monotonic()
         res = run(*args(d, "--yes", seconds="60s"))
@@ -246,7 +238,7 @@ def stops():
            json.loads(res.stdout)["stalled"] is None, "a kernel without PSI", res)
 
 
-def refuses():
+def test_refuses():
     with fake() as (d, c):
         def refused(name, status, word, *line):
             res = run(*line)
@@ -275,11 +267,3 @@ def refuses():
         res = run(*args(d, "--yes"))
         ok(res.returncode == 1 and b"there is no swap for the 20.0 MiB" in res.stderr and c.high() == "max",
            "refused: anonymous memory without swap", res)
-
-
-def main(_accept):
-    measures()
-    restores()
-    forgotten()
-    stops()
-    refuses()

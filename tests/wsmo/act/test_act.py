@@ -11,10 +11,12 @@ from command import ENV, WSMO, Directory, every, fails, ok, run, skip
 from fakemodule import ATTRS, Module
 from victim import COLD, Victim, args, fake, half_hot, mapped, objects, regions, script
 
+SKIP = "not root" if os.geteuid() else ""
+
 MIB = 1 << 20
 
 
-def reclaim():
+def test_reclaim():
     with fake(half_hot, pace=0.015) as (d, m, v):
         res = run(*args(d, m, v, COLD, more=("-l", "-o", d.path("data"))))
         rule = objects(res, "rule")
@@ -46,14 +48,14 @@ def reclaim():
         ok(not rep.stdout and b"no rules were applied" in rep.stderr, "report --time", rep)
 
 
-def dry_run_in_words():
+def test_dry_run_in_words():
     with fake(half_hot) as (d, m, v):
         text = run(*[x for x in args(d, m, v, COLD, more=("-n",)) if x != "--json"]).stdout.decode()
         want = "Dry run: would page out %.1f MiB of " % (v.size / 2 / 2**20)
         ok(re.search(re.escape(want) + r"[0-9.]+ MiB resident\.$", text, re.M), "a dry run in words", text)
 
 
-def dry_run():
+def test_dry_run():
     with fake(half_hot) as (d, m, v):
         res = run(*args(d, m, v, COLD, "4K null null 10% 1s null cold", more=("-n",)))
         rules = objects(res, "rule")
@@ -76,7 +78,7 @@ def dry_run():
            "a rule that is hidden is reported at once", res)
 
 
-def sizes():
+def test_sizes():
     def islands(v):
         # 1 MiB, 512 KiB, 256 KiB of cold memory between hot regions of 128 KiB
         cold = {*range(1, 9), *range(10, 14), *range(15, 17)}
@@ -88,7 +90,7 @@ def sizes():
            [(v.at + 10 * step, v.at + 14 * step)], "a size is that of all that is alike", res)
 
 
-def limits():
+def test_limits():
     with fake(half_hot, size=64 * MIB, pace=0.015) as (d, m, v):
         began = time.monotonic()
         res = run(*args(d, m, v, COLD, more=("--quota-bytes", "2M")))
@@ -110,7 +112,7 @@ def limits():
         ok(mapped(v) == v.size, "no pressure: nothing to do", mapped(v), res.stderr)
 
 
-def rates():
+def test_rates():
     """Half of the pages are accessed in each interval, in few of its rounds."""
     def seldom(v, freq=0.04):
         step = v.size // 64
@@ -143,7 +145,7 @@ def rates():
            mapped(v))
 
 
-def pieces_in_parts():
+def test_pieces_in_parts():
     """What a budget leaves of one piece has its turn, too, though nothing shows."""
     for action in "cold", "pageout":
         with fake(lambda v: {v.pid: regions(v.at, v.size, 1)}, pace=0.03) as (d, m, v):
@@ -157,7 +159,7 @@ def pieces_in_parts():
                "%s: a piece goes on where the budget ended" % action, spans, res.stderr)
 
 
-def again():
+def test_again():
     """What was accessed in between may be taken again, not before it is cold."""
     with fake(half_hot) as (d, m, v):
         def used(i):
@@ -176,7 +178,7 @@ def again():
            "taken twice", sums, sorted(times))
 
 
-def several():
+def test_several():
     with Directory() as d, Directory() as e, Directory() as debug, Victim(d) as v, \
             Victim(e) as u:
         m = Module(debug, interval=0.004, script=script(
@@ -187,7 +189,7 @@ def several():
         m.close()
 
 
-def other_actions():
+def test_other_actions():
     if not os.path.exists("/sys/kernel/mm/transparent_hugepage"):
         skip("huge pages", "this kernel has none")
     else:
@@ -212,7 +214,7 @@ def other_actions():
         ok(not objects(res, "rule")[0]["tried"], "nothing is in swap, nothing is needed", res)
 
 
-def commands():
+def test_commands():
     with fake(half_hot) as (d, m, v):
         d.write("scheme", COLD.encode())
         res = run("act", "--debugfs", m.dir.name, "-q", "-s", d.path("scheme"), "--", "sh", "-c",
@@ -232,20 +234,3 @@ def commands():
     with fake(half_hot) as (d, m, v):
         res = run("act", "--debugfs", "/no/such/dir", "-s", "reclaim", "-p", me)
         fails(res, "no module", "'wsmo check' says why")
-
-
-def main(_accept):
-    if os.geteuid():
-        skip("acting", "not root")
-        return
-    reclaim()
-    dry_run()
-    dry_run_in_words()
-    sizes()
-    limits()
-    rates()
-    pieces_in_parts()
-    again()
-    several()
-    other_actions()
-    commands()

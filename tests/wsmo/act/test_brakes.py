@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from command import ENV, HERE, TOP, WSMO, Directory, fails, ok, run, skip
+from command import ENV, WSMO, Directory, as_root, fails, ok, run, skip
 from fakemodule import Module
 from test_goals import File, brakes, pressure, with_files
 from victim import COLD, args, fake, half_hot, mapped, objects, regions, script
@@ -50,69 +50,67 @@ class Brakes:
         self.p.communicate()
 
 
-def governor():
-    with Directory() as d:
-        for name, limit, bad in (("refaults", {"refaults": 100}, {"refaults": 101}),
-                                 ("pressure", {"waits": 0.0999}, {"waits": 0.101})):
-            with Brakes(d) as b:
-                ok(b.second(**limit).may and not b.pauses, "%s at the limit: reclaim goes on" % name)
-                pauses = []
-                for _ in range(8):
-                    began = b.second(**bad).now
-                    ok(not b.may, "%s above it: reclaim pauses" % name, b.pause)
-                    pauses.append(b.pause - began)
-                    while not b.may:
-                        # nothing counts meanwhile
-                        b.second(**bad if b.pause > b.now + 1 else {})
-                ok(pauses == [5, 10, 20, 40, 80, 160, 320, 320] and b.pauses == 8,
-                   "  each time twice as long, up to 320 s", pauses, b.pauses)
-                for _ in range(62):
-                    b.second()
-                ok(b.second(**bad).pause - b.now == 5, "  until a minute was calm", b.pause, b.now)
-        with Brakes(d, refaults=50, most=0.02) as b:
-            ok(not b.second(refaults=51).may and b.pauses == 1, "a limit of one's own for refaults")
-        with Brakes(d, refaults=50, most=0.02) as b:
-            ok(not b.second(waits=0.03).may and b.pauses == 1, "  and for pressure")
+def test_governor(d):
+    for name, limit, bad in (("refaults", {"refaults": 100}, {"refaults": 101}),
+                             ("pressure", {"waits": 0.0999}, {"waits": 0.101})):
         with Brakes(d) as b:
-            ok(b.second(refaults=190, seconds=2).may, "refaults are of a second")
+            ok(b.second(**limit).may and not b.pauses, "%s at the limit: reclaim goes on" % name)
+            pauses = []
+            for _ in range(8):
+                began = b.second(**bad).now
+                ok(not b.may, "%s above it: reclaim pauses" % name, b.pause)
+                pauses.append(b.pause - began)
+                while not b.may:
+                    # nothing counts meanwhile
+                    b.second(**bad if b.pause > b.now + 1 else {})
+            ok(pauses == [5, 10, 20, 40, 80, 160, 320, 320] and b.pauses == 8,
+               "  each time twice as long, up to 320 s", pauses, b.pauses)
+            for _ in range(62):
+                b.second()
+            ok(b.second(**bad).pause - b.now == 5, "  until a minute was calm", b.pause, b.now)
+    with Brakes(d, refaults=50, most=0.02) as b:
+        ok(not b.second(refaults=51).may and b.pauses == 1, "a limit of one's own for refaults")
+    with Brakes(d, refaults=50, most=0.02) as b:
+        ok(not b.second(waits=0.03).may and b.pauses == 1, "  and for pressure")
+    with Brakes(d) as b:
+        ok(b.second(refaults=190, seconds=2).may, "refaults are of a second")
 
 
-def quotas():
-    with Directory() as d:
-        with Brakes(d, size=10 * MIB, cpu=SEC // 10) as b:
-            ok(b.tell("bytes", 10 * MIB - 1).left and not b.tell("bytes", 1).left, "a quota of bytes")
-            ok(b.second().left, "  is there again a second later")
-            b.tell("bytes", 30 * MIB)
-            ok([b.second().left for _ in range(3)] == [0, 0, 1], "  what was too much is missing then")
-        with Brakes(d, size=10 * MIB, cpu=SEC // 10) as b:
-            ok(b.tell("cpu", SEC // 10 - 1).left and not b.tell("cpu", 1).left, "a quota of CPU time")
-            b.tell("cpu", SEC // 5)
-            ok([b.second().left for _ in range(3)] == [0, 0, 1], "  likewise")
-            b.second(seconds=100)
-            ok(b.tell("cpu", SEC // 10 - 1).left and not b.tell("cpu", 1).left,
-               "  it is of a second, however long nothing was done")
+def test_quotas(d):
+    with Brakes(d, size=10 * MIB, cpu=SEC // 10) as b:
+        ok(b.tell("bytes", 10 * MIB - 1).left and not b.tell("bytes", 1).left, "a quota of bytes")
+        ok(b.second().left, "  is there again a second later")
+        b.tell("bytes", 30 * MIB)
+        ok([b.second().left for _ in range(3)] == [0, 0, 1], "  what was too much is missing then")
+    with Brakes(d, size=10 * MIB, cpu=SEC // 10) as b:
+        ok(b.tell("cpu", SEC // 10 - 1).left and not b.tell("cpu", 1).left, "a quota of CPU time")
+        b.tell("cpu", SEC // 5)
+        ok([b.second().left for _ in range(3)] == [0, 0, 1], "  likewise")
+        b.second(seconds=100)
+        ok(b.tell("cpu", SEC // 10 - 1).left and not b.tell("cpu", 1).left,
+           "  it is of a second, however long nothing was done")
 
 
-def grace():
+def test_grace(d):
     """Four pages are taken; two come back, and later the third one"""
-    with Directory() as d:
-        with Brakes(d) as b:
-            b.tell("clock", SEC)
-            b.tell("swapped", 4)
-            b.tell("take", 0)
-            ok(not b.tell("look", 0).back and not b.refaulted, "what is in swap did not come back")
-            b.tell("swapped", 2)
-            ok(b.tell("look", 0).back == 2 and b.refaulted == 2, "what came back is known", b.back)
-            b.tell("clock", 200 * SEC)
-            b.tell("swapped", 1)
-            ok(b.tell("look", 0).back == 3 and b.refaulted == 3, "more of it", b.back)
-            b.tell("clock", 300 * SEC)
-            ok(b.tell("look", 0).back == 3, "for five minutes", b.back)
-            b.tell("clock", 302 * SEC)
-            ok(b.tell("look", 0).back == 0, "and not for longer", b.back)
+    with Brakes(d) as b:
+        b.tell("clock", SEC)
+        b.tell("swapped", 4)
+        b.tell("take", 0)
+        ok(not b.tell("look", 0).back and not b.refaulted, "what is in swap did not come back")
+        b.tell("swapped", 2)
+        ok(b.tell("look", 0).back == 2 and b.refaulted == 2, "what came back is known", b.back)
+        b.tell("clock", 200 * SEC)
+        b.tell("swapped", 1)
+        ok(b.tell("look", 0).back == 3 and b.refaulted == 3, "more of it", b.back)
+        b.tell("clock", 300 * SEC)
+        ok(b.tell("look", 0).back == 3, "for five minutes", b.back)
+        b.tell("clock", 302 * SEC)
+        ok(b.tell("look", 0).back == 0, "and not for longer", b.back)
 
 
-def of_defaults():
+@as_root
+def test_of_defaults():
     """The limits that hold without options"""
     size = 2048 * MIB
 
@@ -149,7 +147,8 @@ def on_a_device():
             os.unlink(path)
 
 
-def devices():
+@as_root
+def test_devices():
     for flags, cls in (mmap.MAP_SHARED, "shmem"), (mmap.MAP_PRIVATE, "file"):
         with on_a_device() as path, fake(
                 lambda v: {v.pid: regions(v.at, v.size, 64, cls=cls)},
@@ -160,7 +159,8 @@ def devices():
                "a device is left alone (%s)" % cls, rule)
 
 
-def one_at_a_time():
+@as_root
+def test_one_at_a_time():
     """A second act knows nothing of what came back to the first one"""
     def second(v, *more):
         with Directory() as d, Directory() as debug:
@@ -197,7 +197,8 @@ def thread(name):
         p.stdin.close()
 
 
-def damon():
+@as_root
+def test_damon():
     """It clears the same Accessed bits: what is in use looks cold"""
     with open("/proc/2/comm") as f:
         if f.read() != "kthreadd\n":
@@ -218,16 +219,3 @@ def damon():
         res = with_files([file], *args(d, m, v, COLD, more=("-l",)))
         ok(b"DAMON has ended" in res.stderr and mapped(v, (0.5, 1)) == 0 and
            min(a["t"] for a in objects(res, "action")) > 1, "it goes on when DAMON has ended", res)
-
-
-def main(_accept):
-    governor()
-    quotas()
-    grace()
-    if os.geteuid():
-        skip("acting", "not root")
-        return
-    of_defaults()
-    devices()
-    one_at_a_time()
-    damon()

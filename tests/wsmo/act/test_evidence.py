@@ -8,14 +8,16 @@ import subprocess
 import time
 
 import records as r
-from command import ENV, TOP, WSMO, Directory, fails, ok, run, skip
+from command import ENV, WSMO, Directory, fails, ok, preloaded, run, skip
 from fakemodule import Module, now
 from victim import COLD, Victim, args, fake, half_hot, mapped, objects, regions, script
+
+SKIP = "not root" if os.geteuid() else ""
 
 MIB = 1 << 20
 
 
-def lucky_samples():
+def test_lucky_samples():
     """One region in 16 is hot each time, another each time: none is cold for sure."""
     def snapshot(v):
         return lambda i: {v.pid: regions(v.at, v.size, 64, hot=range(i % 16, 64, 16))}
@@ -83,7 +85,7 @@ def lucky_samples():
         ok(mapped(v) == v.size, "age alone is not enough", mapped(v))
 
 
-def unseen():
+def test_unseen():
     """Regions that the module had no time for: no samples, and no age."""
     def snapshot(v, seen):
         return lambda i: {v.pid: [r.region(at, at + v.size // 64, 0, 0, "file", 60000, 0,
@@ -96,7 +98,7 @@ def unseen():
             ok(mapped(v) == (0 if gone else v.size), "samples are visited %s" % name, mapped(v))
 
 
-def doubt():
+def test_doubt():
     with fake(half_hot, missed=1) as (d, m, v):
         run(*args(d, m, v, COLD))
         ok(mapped(v) == v.size, "samples that were not visited prove nothing", mapped(v))
@@ -115,7 +117,7 @@ def doubt():
            "snapshots in several records", mapped(v, (0, 0.5)), mapped(v, (0.5, 1)))
 
 
-def left_alone():
+def test_left_alone():
     whole = lambda v: {v.pid: regions(v.at, v.size, 64)}  # noqa: E731
     with fake(whole) as (d, m, v):
         res = run(*args(d, m, v, COLD, classes="anon,heap"))
@@ -134,12 +136,8 @@ def left_alone():
         run(*args(d, m, v, COLD, classes="file"))
         ok(mapped(v) == 0, "but a file", mapped(v))
     with Directory() as e:
-        lib = e.path("preloaded.so")
-        subprocess.run(["gcc", "-shared", "-fPIC", "-o", lib, os.path.join(TOP, "tests/wsmo/programs/deaf.c"), "-ldl"],
-                       check=True)
         with fake(whole, flags=mmap.MAP_SHARED, file=e.path("deaf.so")) as (d, m, v):
-            res = run(*args(d, m, v, COLD, classes="file"), timeout=100, env={
-                "LD_PRELOAD": lib, "ASAN_OPTIONS": ENV["ASAN_OPTIONS"] + ":verify_asan_link_order=0"})
+            res = run(*args(d, m, v, COLD, classes="file"), timeout=100, env=preloaded(e, "deaf.c"))
             ok(res.returncode == 0 and mapped(v) == 0, "one whose server does not answer, too", mapped(v), res)
     mixed = lambda v: {v.pid: regions(v.at, v.size, 64, cls="mixed")}  # noqa: E731
     with fake(mixed) as (d, m, v):
@@ -166,7 +164,7 @@ def left_alone():
            "no swap: said, and nothing is done", rule, res.stderr)
 
 
-def changes():
+def test_changes():
     with fake(lambda v: {v.pid: regions(v.at, v.size, 64)}) as (d, m, v):
         v.tell("unmap", v.at + v.size // 4, v.size // 2)
         res = run(*args(d, m, v, COLD))
@@ -220,7 +218,7 @@ def changes():
         ok(mapped(v) == v.size, "an exec begins anew", mapped(v))
 
 
-def secondary():
+def test_secondary():
     """A virtual machine is left alone, from the moment it is known to be one."""
     flag = 0x100
 
@@ -261,7 +259,7 @@ def secondary():
         m.close()
 
 
-def behind():
+def test_behind():
     """What was cold a while ago, when wsmo act was stopped, is in use since."""
     def used(v):
         return lambda i: {v.pid: regions(v.at, v.size, 8, hot=() if i < 100 else range(8))}
@@ -282,16 +280,3 @@ def behind():
                (b"s behind" in err) == stop,
                "old evidence is not acted upon" if stop else "(it would have been)",
                mapped(v), err)
-
-
-def main(_accept):
-    if os.geteuid():
-        skip("acting", "not root")
-        return
-    lucky_samples()
-    unseen()
-    doubt()
-    left_alone()
-    changes()
-    secondary()
-    behind()

@@ -7,7 +7,7 @@ import subprocess
 import threading
 import time
 
-from command import ENV, HERE, TOP, WSMO, Directory, fails, ok, run, skip
+from command import ENV, HERE, TOP, WSMO, as_root, cgroup_root, fails, ok, run, skip
 from test_json import documented, wrong
 from victim import COLD, args, fake, half_hot, mapped, objects, regions
 
@@ -54,7 +54,7 @@ class Goals:
         self.p.communicate()
 
 
-def rates(d):
+def test_rates(d):
     with Goals(d, pressure=0.01) as g:
         ok([g.look(pressure=0)[0] / MIB for _ in range(10)] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 256],
            "without any pressure twice as much, up to the limit")
@@ -84,7 +84,7 @@ def rates(d):
         ok(not g.look(-1, 0)[2] and not g.look(0, -1)[2], "both are to be known")
 
 
-def loops(d):
+def test_loops(d):
     """The controller and something that answers it"""
     with Goals(d, available=0.1) as g:
         # it grows by 4 MiB a second; there is always more to reclaim
@@ -156,7 +156,9 @@ def goal_of(res, name):
     return [x for x in objects(res, "goal") if x["goal"] == name][0]
 
 
-def of_available(fields):
+@as_root
+def test_of_available():
+    fields = documented()[0]["act"]["goal"]
     for share, left in (0.2, 1), (0.02, 0):
         with fake(half_hot, pace=0.04) as (d, m, v):
             res = with_files([File(d, "/proc/meminfo", meminfo(share))],
@@ -191,7 +193,8 @@ def of_available(fields):
         ok(0 < goal_of(res, "available")["reached"] < 1, "  part of the time", res)
 
 
-def of_pressure():
+@as_root
+def test_of_pressure():
     for share, left in (0.01, 1), (0.0005, 0):
         with fake(half_hot, pace=0.04) as (d, m, v):
             file = File(d, "/proc/pressure/memory", pressure(0))
@@ -216,9 +219,7 @@ def of_pressure():
 
 def make_cgroup():
     """Return: its path, or an error"""
-    with open("/proc/self/mounts") as f:
-        mounts = [line.split()[1] for line in f if line.split()[2] == "cgroup2"]
-    path = "%s/wsmo-test-%d" % ((mounts or ["/nowhere"])[0], os.getpid())
+    path = "%s/wsmo-test-%d" % (cgroup_root() or "/nowhere", os.getpid())
     try:
         os.mkdir(path)
     except OSError as error:
@@ -226,7 +227,8 @@ def make_cgroup():
     return path
 
 
-def moved():
+@as_root
+def test_moved():
     """A process that leaves the cgroup is left alone, one that moves within it is not."""
     path = make_cgroup()
     if not isinstance(path, str):
@@ -259,7 +261,8 @@ def moved():
     return None
 
 
-def of_a_cgroup():
+@as_root
+def test_of_a_cgroup():
     """Its own pressure counts"""
     path = make_cgroup()
     if not isinstance(path, str):
@@ -281,16 +284,3 @@ def of_a_cgroup():
                    "the cgroup's pressure counts" if left else "not the machine's", mapped(v), res)
     finally:
         os.rmdir(path)
-
-
-def main(_accept):
-    with Directory() as d:
-        rates(d)
-        loops(d)
-    if os.geteuid():
-        skip("acting", "not root")
-        return
-    of_available(documented()[0]["act"]["goal"])
-    of_pressure()
-    of_a_cgroup()
-    moved()

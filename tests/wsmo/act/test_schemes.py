@@ -4,7 +4,7 @@ from command import fails, ok, run
 from victim import objects
 
 
-def schemes():
+def test_schemes():
     for name, actions in (("reclaim", ["pageout"]), ("thp", ["hugepage", "nohugepage"])):
         res = run("act", "-s", name, "--show", "--json")
         rules = objects(res, "scheme")
@@ -81,7 +81,3 @@ min_sz max_sz min_acc max_acc min_age max_age action
         fails(res, "bad scheme: %s" % words, "/dev/stdin" + where + ":", words, status=2)
     fails(run("act", "--show", "-s", "nosuch"), "no such scheme", "nosuch", "preset", status=2)
     fails(run("act", "--show", "-s", "/"), "a directory for a scheme", status=2)
-
-
-def main(_accept):
-    schemes()

@@ -17,6 +17,7 @@ from command import HERE, TOP, Directory, fails, ok, run, skip
 from recorder import args, fake, kinds
 
 LIBRARY = os.path.join(TOP, "out", "lib", "wsmo", "libwsmo-alloc.so")
+SKIP = "" if os.path.exists(LIBRARY) else LIBRARY + " is not built"
 RATE = 4096
 START, MALLOC, FREE, MMAP, MUNMAP, LOST = range(6)
 WAYS = ("malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc",
@@ -71,7 +72,7 @@ def estimate(events, rate=RATE):
     return total, variance, strange
 
 
-def ways():
+def test_ways():
     error = variances = 0
     with fake() as (d, m):
         program = build(d)
@@ -102,7 +103,7 @@ def ways():
        "%d +- %d" % (error, math.sqrt(variances)))
 
 
-def stacks():
+def test_stacks():
     """Through frames without frame pointers, as far as main()."""
     with fake() as (d, m):
         program = build(d)
@@ -115,7 +116,7 @@ def stacks():
         ok(deep >= 4, "stacks reach main() and what calls it", deep)
 
 
-def losses():
+def test_losses():
     with fake(interval=0.5) as (d, m):
         program = build(d)
         # the recorder stops while the program does not
@@ -127,7 +128,7 @@ def losses():
            "what finds no room is counted", res.stderr, lost)
 
 
-def environment():
+def test_environment():
     with fake() as (d, m):
         res = run(*args(d, m, "--alloc", "--", "env"), env={"LD_PRELOAD": "/no/such/lib.so"})
         lines = dict(line.split("=", 1) for line in res.stdout.decode().splitlines() if "=" in line)
@@ -150,7 +151,7 @@ def environment():
            "with $WSMO_ALLOC " + name, res.stderr)
 
 
-def memory():
+def test_memory():
     """The ring can neither lack memory nor be cut off, and leaves nothing behind."""
     with fake(interval=0.5) as (d, m):
         look = ("import fcntl, os; fd = int(os.environ['WSMO_ALLOC'].split(',')[0]); s = os.fstat(fd); "
@@ -169,7 +170,7 @@ def memory():
         ok(not res.stdout, "  the command does not run", res.stdout)
 
 
-def hostile():
+def test_hostile():
     """Programs that forbid system calls, write into the ring, or close it."""
     with Directory() as b:
         program = b.path("hostile")
@@ -188,7 +189,7 @@ def hostile():
                    "  what is there is recorded, and trouble told", len(events), res.stderr)
 
 
-def crowded():
+def test_crowded():
     """Stacks that a command made for the recorder to have them all in one place: no work by the square."""
     took = {}
     with Directory() as b:
@@ -205,7 +206,7 @@ def crowded():
         ok(took["collide"] < 4 * took["spread"] + 1, "stacks in one place", took)
 
 
-def libraries():
+def test_libraries():
     """The library starts in programs of any C library: it asks only for what all of them have."""
     names = subprocess.run(["nm", "-D", "--undefined-only", LIBRARY], stdout=subprocess.PIPE,
                            check=True).stdout.decode().split("\n")
@@ -216,7 +217,7 @@ def libraries():
     ok("write" in needed and needed <= common, "the library needs what all C libraries have", needed - common)
 
 
-def refused():
+def test_refused():
     with Directory() as d:
         source = b"int main(void) { return 0; }"
         subprocess.run(["gcc", "-static", "-x", "c", "-o", d.path("static"), "-"], input=source,
@@ -237,18 +238,3 @@ def refused():
             res = run(*args(d, m, *bad))
             ok(res.returncode == 2 and res.stderr.startswith(b"wsmo: "), " ".join(bad) + " is refused",
                res.stderr)
-
-
-def main(_accept):
-    if not os.path.exists(LIBRARY):
-        skip("--alloc", "out/lib/wsmo/libwsmo-alloc.so is not built")
-        return
-    ways()
-    stacks()
-    losses()
-    environment()
-    memory()
-    hostile()
-    crowded()
-    libraries()
-    refused()

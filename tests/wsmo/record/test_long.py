@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """Long recordings: times that read only their part, --rotate, --keep, --max-size."""
 import contextlib
-import json
 import os
 import random
 import struct
 import subprocess
 
 import records as r
-from command import every, ok, run
+from command import every, ok, parsed, run
 from fakemodule import now
 from recorder import args, fake
 
@@ -94,7 +93,7 @@ def bytes_read(*command):
     return res, rchar() - before - len(res.stdout) - len(res.stderr)
 
 
-def times():
+def test_times():
     with recorded() as (d, _):
         data = d.read("data")
         runs = index(data)
@@ -158,10 +157,10 @@ def rotated(d):
 def lines(path, view="raw", *more):
     res = run("report", view, "--json", "-i", path, *more)
     ok(res.returncode == 0 and not res.stderr, "  %s %s is good" % (view, os.path.basename(path)), res.stderr)
-    return [json.loads(line) for line in res.stdout.splitlines()]
+    return parsed(res)
 
 
-def rotation():
+def test_rotation():
     with recorded("--rotate", "110s", "--keep", "5", pid=os.getpid(), begin=now() - COUNT * SEC) as (d, res):
         names = rotated(d)
         ok([os.path.basename(name) for name in names] == ["data.3", "data.2", "data.1", "data"],
@@ -210,7 +209,7 @@ def rotation():
            "half of a file is not what it begins with", sizes, begins)
 
 
-def older():
+def test_older():
     """What is there is rotated, too; nothing is lost if it cannot be."""
     with fake(script=player(20)) as (d, m):
         d.write("data", r.header(1) + b"the old one")
@@ -233,9 +232,3 @@ def older():
     with fake(script=player(20)) as (_, m):
         res = run("record", "--debugfs", m.dir.name, "-o", "/dev/full", "--rotate", "5s", "-p", str(os.getpid()))
         ok(res.returncode == 1 and b"not a plain file" in res.stderr, "a device", res)
-
-
-def main(_accept):
-    times()
-    rotation()
-    older()

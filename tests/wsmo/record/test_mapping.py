@@ -9,7 +9,7 @@ import threading
 import time
 
 import records as r
-from command import ENV, TOP, Directory, ok, run, skip
+from command import ENV, TOP, Directory, needs, ok, preloaded, run, skip
 from fakemodule import Module, now
 from fuse import Deaf
 
@@ -103,7 +103,7 @@ def record(p, script, binary=None, **more):
     return [body for kind, _, body in r.parse(data) if kind == r.MAPPING], res.stderr
 
 
-def whole():
+def test_whole():
     p = child(THREADS)
     seen = []
 
@@ -146,9 +146,11 @@ def whole():
     p.wait()
 
 
+PLAIN = os.path.join(TOP, "out", "bin", "wsmo")
+
+
 def many(pages):
     """A target with more mappings than are told."""
-    wsmo = os.path.join(TOP, "out", "bin", "wsmo")
     p = child(MANY % pages)
     peak = []
 
@@ -160,14 +162,14 @@ def many(pages):
             try:
                 with open("/proc/%s/cmdline" % pid, "rb") as f:
                     mine = f.read().split(b"\0")
-                if mine[0] == wsmo.encode() and str(p.pid).encode() in mine:
+                if mine[0] == PLAIN.encode() and str(p.pid).encode() in mine:
                     with open("/proc/%s/status" % pid) as f:
                         peak.extend(int(line.split()[1]) for line in f
                                     if line.startswith("VmHWM"))
             except OSError:
                 pass
 
-    got, err = record(p, script, wsmo)
+    got, err = record(p, script, PLAIN)
     named = {start: what for start, what in maps(p.pid).items() if what[5]}
     all_of_it = dict(decode(body)[:2] for body in got)
     if pages > 4096:
@@ -181,6 +183,19 @@ def many(pages):
     p.wait()
 
 
+plain = needs(os.path.exists(PLAIN), "out/bin/wsmo is not built")
+
+
+@plain
+def test_few():
+    many(3900)
+
+
+@plain
+def test_many():
+    many(60000)
+
+
 # maps a file that it is given
 MAPS = """import mmap, sys
 f = open(%r, "r+b")
@@ -190,30 +205,25 @@ input()
 """
 
 
-def deaf():
+def test_deaf(d):
     """A server that does not answer does not hold up the recorder."""
-    with Directory() as d:
-        lib = d.path("preloaded.so")
-        subprocess.run(["gcc", "-shared", "-fPIC", "-o", lib, os.path.join(TOP, "tests/wsmo/programs/deaf.c"), "-ldl"],
-                       check=True)
-        d.write("deaf.so", bytes(8192))
-        p = child(MAPS % d.path("deaf.so"))
+    d.write("deaf.so", bytes(8192))
+    p = child(MAPS % d.path("deaf.so"))
 
-        def script(module):
-            areas(module, p.pid)
-            time.sleep(1.5)
-            areas(module, p.pid)
-            time.sleep(1.2)
-        env = {"LD_PRELOAD": lib, "ASAN_OPTIONS": ENV["ASAN_OPTIONS"] + ":verify_asan_link_order=0"}
-        got, err = record(p, script, env=env)
-        main = os.path.realpath(sys.executable).encode()
-        got = {what[5]: build for _, what, build, _ in map(decode, got)}
-        ok(got.get(main) and not got[d.path("deaf.so").encode()] and not err, "other files have build IDs", got, err)
-        p.kill()
-        p.wait()
+    def script(module):
+        areas(module, p.pid)
+        time.sleep(1.5)
+        areas(module, p.pid)
+        time.sleep(1.2)
+    got, err = record(p, script, env=preloaded(d, "deaf.c"))
+    main = os.path.realpath(sys.executable).encode()
+    got = {what[5]: build for _, what, build, _ in map(decode, got)}
+    ok(got.get(main) and not got[d.path("deaf.so").encode()] and not err, "other files have build IDs", got, err)
+    p.kill()
+    p.wait()
 
 
-def unkillable():
+def test_unkillable():
     """Nor do real ones hold up its end: whoever asks them does not end, not even by SIGKILL."""
     with Directory() as d, Deaf(d.name, bytes(8192)) as f:
         if not f.works:
@@ -227,14 +237,3 @@ def unkillable():
         late.cancel()
         p.kill()
     p.wait()
-
-
-def main(_accept):
-    unkillable()
-    whole()
-    deaf()
-    if not os.path.exists(os.path.join(TOP, "out", "bin", "wsmo")):
-        skip("many mappings", "out/bin/wsmo is not built")
-        return
-    for pages in (3900, 60000):
-        many(pages)

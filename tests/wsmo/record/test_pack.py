@@ -88,7 +88,7 @@ def round_trip(name, stream, limit=None):
     return small
 
 
-def real():
+def test_real():
     """A few seconds of redis-server under load, recorded on 6.12."""
     with open(os.path.join(HERE, "real.data"), "rb") as f:
         data = f.read()
@@ -109,7 +109,7 @@ def plain(kind, t, body):
     return kind, t, body
 
 
-def histories():
+def test_histories():
     # from a fifth to half of the regions tell of their samples
     round_trip("150 intervals", whole(*sim.history(150, 300, 1, pid=PID)), 5)
     small = round_trip("snapshots in parts", whole(*sim.history(8, 5000, 3, pid=PID)), 4)
@@ -129,7 +129,7 @@ def odd_entry(rng):
         rng.choice((0, 1, 65536, (1 << 32) - 1)))
 
 
-def unusual():
+def test_unusual():
     """Anything that is a snapshot comes back, likely or not."""
     rng = random.Random(8)
     t, made = samples.T0, []
@@ -157,7 +157,7 @@ def unusual():
     ok(record(one) == one, "one region: written plain")
 
 
-def skipping():
+def test_skipping():
     """Each is read by itself: what a report leaves out is not unpacked."""
     stream = whole(*sim.history(200, 60, 10, pid=PID))
     small = record(stream)
@@ -183,22 +183,21 @@ def skipping():
        "wss needs no snapshot", res.stderr)
 
 
-def memory():
+def test_memory(d):
     """Bounded by what a report needs, not by the file."""
-    with Directory() as d:
-        sizes = []
-        for count in (10, 600):
-            name = d.write("f", packed.pack(whole(*sim.history(count, 200, 11, pid=PID))))
-            sizes.append(peak_rss("report", "regions", "--time", "%d," %
-                                  (count - 2), "-i", name))
-        if None in sizes:
-            skip("memory does not grow with the file", "out/bin/wsmo is not built")
-            return
-        ok(sizes[1] < sizes[0] + 1024, "memory does not grow with the file",
-           "%d KiB, then %d KiB" % tuple(sizes))
+    sizes = []
+    for count in (10, 600):
+        name = d.write("f", packed.pack(whole(*sim.history(count, 200, 11, pid=PID))))
+        sizes.append(peak_rss("report", "regions", "--time", "%d," %
+                              (count - 2), "-i", name))
+    if None in sizes:
+        skip("memory does not grow with the file", "out/bin/wsmo is not built")
+        return
+    ok(sizes[1] < sizes[0] + 1024, "memory does not grow with the file",
+       "%d KiB, then %d KiB" % tuple(sizes))
 
 
-def footprint():
+def test_footprint():
     """wsmo record beside what it records: below 3 MiB, whatever it packs."""
     wsmo = os.path.join(TOP, "out", "bin", "wsmo")
     if not os.path.exists(wsmo):
@@ -232,12 +231,3 @@ def footprint():
     print("# %d KiB" % kib)
     ok(size > 20000 and kib < 3 << 10, "wsmo record needs less than 3 MiB",
        "%d KiB, a file of %d bytes" % (kib, size))
-
-
-def main(_accept):
-    real()
-    histories()
-    unusual()
-    skipping()
-    memory()
-    footprint()

@@ -2,7 +2,6 @@
 """wsmo record, against a fake of the module."""
 import contextlib
 import fcntl
-import json
 import os
 import pty
 import re
@@ -15,7 +14,7 @@ import termios
 import time
 
 import records as r
-from command import ENV, HERE, TOP, WSMO, Directory, fails, ok, run, skip
+from command import ENV, HERE, TOP, WSMO, Directory, cgroup_root, fails, ok, parsed, run, skip
 from fakemodule import ATTRS, now
 from recorder import args, fake, kinds, start
 
@@ -24,10 +23,10 @@ def raw(d):
     res = run("report", "raw", "--json", "-i", d.path("data"))
     ok(res.returncode == 0 and not res.stderr, "  and the file is good",
        res.stderr)
-    return [json.loads(line) for line in res.stdout.splitlines()]
+    return parsed(res)
 
 
-def command():
+def test_command():
     with fake() as (d, m):
         res = run(*args(d, m, "--", "sh", "-c", "sleep 0.3; echo out; exit 7"))
         err = res.stderr.decode()
@@ -70,7 +69,7 @@ def command():
            res.stdout, res.stderr)
 
 
-def time_namespace():
+def test_time_namespace():
     """Its clocks are ahead: what the recorder writes has the times of the module's records."""
     prefix = ["unshare", "-T", "--monotonic", "1000000"]
     if subprocess.run([*prefix, "true"], stderr=subprocess.DEVNULL).returncode:
@@ -87,7 +86,7 @@ def time_namespace():
            "all records have times of one clock", before, after, times)
 
 
-def windows():
+def test_windows():
     with fake() as (d, m):
         res = run(*args(d, m, "-q", "--window", "100ms,1s,86400", "--", "sleep", "0.2"))
         ok(res.returncode == 0 and "window_us=100000,1000000,86400000000" in
@@ -115,11 +114,9 @@ def windows():
         ok(not [name for name in os.listdir("/var/tmp") if name.startswith("wsmo-")], "no file is left")
 
 
-def contents():
+def test_contents():
     """Memory that its cgroup, or one above, keeps from swap is not copied there by --sizing"""
-    with open("/proc/self/mounts") as f:
-        mounts = [line.split()[1] for line in f if line.split()[2] == "cgroup2"]
-    if os.geteuid() or not mounts or subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL).returncode:
+    if os.geteuid() or not cgroup_root() or subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL).returncode:
         skip("contents of memory", "no root, no mount namespaces or no cgroups of version 2")
         return
     layers = ["out/obj/plain/%s.a" % name for name in ("live", "core", "libwsmon")]
@@ -137,7 +134,7 @@ def contents():
             with open(path, "w") as f:
                 f.write(value)
             out = subprocess.run(["unshare", "-m", "sh", "-c", 'mount --bind "$0" "$1" && exec "$2"', d.path("fake"),
-                                  mounts[0], d.path("contents")], stdout=subprocess.PIPE).stdout
+                                  cgroup_root(), d.path("contents")], stdout=subprocess.PIPE).stdout
             os.unlink(path)
             return [int(x) for x in out.split()]
 
@@ -149,7 +146,7 @@ def contents():
         ok(got[:2] == [1, 0] and got[2] > 400, "else it is", got)
 
 
-def no_command():
+def test_no_command():
     with fake() as (d, m):
         precious = r.header(1)
         d.write("data", precious)
@@ -169,7 +166,7 @@ def no_command():
            "attributes are restored after that, too", m.attrs)
 
 
-def attach():
+def test_attach():
     with fake() as (d, m):
         d.write("data", r.header(1) + b"the old one")
         began = time.time()
@@ -229,7 +226,7 @@ def attach():
            "it ends when the last process is gone", p.returncode, err)
 
 
-def command_signals():
+def test_command_signals():
     trap = "trap 'echo got; sleep 0.2; exit 3' %s; echo up; " \
         "for i in $(seq 100); do sleep 0.05; done"
     for sig in (signal.SIGTERM, signal.SIGHUP):
@@ -262,7 +259,7 @@ def command_signals():
            p.returncode, m.targets, err)
 
 
-def stale_stream():
+def test_stale_stream():
     def data(d):
         return r.parse(d.read("data"))
 
@@ -280,7 +277,7 @@ def stale_stream():
            data(d)[:3])
 
 
-def losses():
+def test_losses():
     def script(m, pids):
         m.begin(pids)
         m.send(r.lost(now(), 5, 5000))
@@ -293,7 +290,7 @@ def losses():
            "what was lost is told, even with -q", res.stderr)
 
 
-def who():
+def test_who():
     for options, want in (("--who",), "100"), (("--who=10000",), "10000"):
         with fake() as (d, m):
             res = run(*args(d, m, "-q", *options, "--", "sleep", "0.2"))
@@ -306,7 +303,7 @@ def who():
                " ".join(options) + " is refused", res)
 
 
-def children():
+def test_children():
     old = ATTRS.replace("follow=0\n", "")
     said = b"wsmo: this module does not follow children: they are not recorded; load a newer one, " \
         b"or use --no-children\n"
@@ -342,7 +339,7 @@ def children():
            "records of the group are in the file", got)
 
 
-def budget():
+def test_budget():
     """A recording shorter than an interval, with fewer rounds than were due."""
     def script(rounds):
         def play(m, pids):
@@ -361,7 +358,7 @@ def budget():
                "%d rounds of 10, %s: %s" % (rounds, options, "said" if count else "not said"), err)
 
 
-def broken_stream():
+def test_broken_stream():
     def script(tail):
         def play(m, pids):
             m.begin(pids)
@@ -397,7 +394,7 @@ def broken_stream():
            time.time() - began < 8, "a module that never ends", res)
 
 
-def refusals():
+def test_refusals():
     with fake() as (d, m):
         precious = r.header(1)
         d.write("data", precious)
@@ -442,7 +439,7 @@ def refusals():
            "a full disk: stop, tell, the command goes on", res)
 
 
-def sudo():
+def test_sudo():
     if os.geteuid():
         skip("sudo", "not root")
         return
@@ -490,7 +487,7 @@ def sudo():
             ok(res.returncode == 2 and b"user" in res.stderr and not m.targets, "refused: " + " ".join(options), res)
 
 
-def inheritance():
+def test_inheritance():
     with fake() as (d, m):
         res = run(*args(d, m, "-q", "--", sys.executable, "-c",
                         "import os,signal\n"
@@ -523,7 +520,7 @@ def shown(d, m, *more, columns=0):
     return text
 
 
-def progress():
+def test_progress():
     with fake() as (d, m):
         text = shown(d, m, "-p", str(os.getpid()), "-d", "2.5")
         ok(text.count(b"WSS 3.0 MiB (2.0 MiB to 4.0 MiB)") == 2 and
@@ -534,23 +531,3 @@ def progress():
         lines = text.split(b"wsmo: wrote")[0].split(b"\r")
         ok(len(lines) > 3 and max(map(len, lines)) == 39 and any(b"WSS 3.0 MiB" in line for line in lines),
            "it does not go on in a second line of a narrow one, where it could not be overwritten", lines)
-
-
-def main(_accept):
-    command()
-    time_namespace()
-    windows()
-    contents()
-    no_command()
-    attach()
-    command_signals()
-    stale_stream()
-    losses()
-    children()
-    who()
-    budget()
-    broken_stream()
-    refusals()
-    sudo()
-    inheritance()
-    progress()

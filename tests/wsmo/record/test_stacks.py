@@ -11,12 +11,11 @@ import time
 
 import records as r
 import test_mem
-from command import TOP, WSMO, Directory, fails, ok, run, skip
+from command import TOP, WSMO, Directory, content, fails, ok, run, skip
 from fakemodule import now
 from fuse import Deaf
 from recorder import Program, args, fake, kinds, peaks, record, start
 from test_names import inflate
-from test_outfile import content
 
 PTRACE_SEIZE = 0x4206
 
@@ -50,7 +49,7 @@ def traced_by(tid):
     return int(text["TracerPid"]), text["State"].strip()[0]
 
 
-def single():
+def test_single():
     for options in ("-O2",), ("-O0",), ("-O2", "-fomit-frame-pointer", "-static"):
         with fake(script=peaks(one)) as (d, m), Program(d, 0, 3, options=options) as p:
             res = record(d, m, p.pid)
@@ -86,7 +85,7 @@ int main(void)
 """
 
 
-def vfork():
+def test_vfork():
     """Until its child is gone a thread waits, which no stop is to blame for"""
     with fake(script=peaks(one)) as (d, m):
         d.write("vfork.c", VFORK.encode())
@@ -99,7 +98,7 @@ def vfork():
         ok(found and not found[0]["error"] and found[0]["stopped_ns"] < 4 * 10**8, "waiting is no stop", found)
 
 
-def threads():
+def test_threads():
     with fake(script=peaks(one)) as (d, m), Program(d, 40) as p:
         res = record(d, m, p.pid)
         found = stacks(d)
@@ -116,7 +115,7 @@ def threads():
                 "not a number from 1 to 256")
 
 
-def no_leader():
+def test_no_leader():
     """The main thread has exited: those of the others are taken, and mappings have names."""
     with fake(script=peaks(one)) as (d, m), test_mem.processes(test_mem.NO_LEADER) as (pid,):
         res = record(d, m, pid)
@@ -125,7 +124,7 @@ def no_leader():
            "a process without its main thread", found, res.stderr)
 
 
-def deep():
+def test_deep():
     with fake(script=peaks(one)) as (d, m), Program(d, 0, 1000, options=("-O0",)) as p:
         record(d, m, p.pid)
         found = stacks(d)[0]
@@ -134,7 +133,7 @@ def deep():
            "a deep stack is cut, and tells so", found["nr"], found["flags"])
 
 
-def which_peaks():
+def test_which_peaks():
     with fake(script=peaks(
             lambda t, pid: r.peak(t, pid, 1, sign=-1),
             lambda t, pid: r.peak(t, pid, 2, edge=1),
@@ -162,7 +161,7 @@ def which_peaks():
            "--no-stacks", kinds(d), res.stderr)
 
 
-def command():
+def test_command():
     """Stacks of what record itself runs."""
     with fake(script=peaks(one)) as (d, m):
         with Program(d):
@@ -172,7 +171,7 @@ def command():
            stacks(d)[0]["nr"] > 2, "of a command", stacks(d), res.stderr)
 
 
-def debugged():
+def test_debugged():
     """Somebody else's debugger has it: left alone, told once."""
     with fake(script=peaks(one, lambda t, pid: r.peak(t, pid, 2, start_ns=t + 10**10))
               ) as (d, m), Program(d) as p:
@@ -192,7 +191,7 @@ time.sleep(60)""" % (PTRACE_SEIZE, p.pid)], stdout=subprocess.PIPE)
         tracer.stdout.close()
 
 
-def gone():
+def test_gone():
     """It ended before its turn: no fuss."""
     with fake(script=lambda m, pids: (
             os.kill(pids[0], signal.SIGKILL), time.sleep(0.2),
@@ -202,7 +201,7 @@ def gone():
            b"no stack of" not in res.stderr, "a process that is gone", stacks(d), res.stderr)
 
 
-def stopped():
+def test_stopped():
     """One that is stopped has a stack, and is stopped after that."""
     with fake(script=peaks(one)) as (d, m), Program(d, 1) as p:
         os.kill(p.pid, signal.SIGSTOP)
@@ -215,7 +214,7 @@ def stopped():
            traced_by(p.pid))
 
 
-def killed():
+def test_killed():
     """wsmo and all it runs is killed again and again: nothing stays stopped."""
     def storm(m, pids):
         m.begin(pids)
@@ -255,7 +254,7 @@ def killed():
                    "an end that the module does not tell is a failure", w.returncode)
 
 
-def stuck():
+def test_stuck():
     """A thread that does not stop: one that waits for a child of vfork()."""
     with fake(script=peaks(one)) as (d, m):
         source = d.write("vfork.c", b"""#include <stdio.h>
@@ -284,7 +283,7 @@ int main(void)
         p.stdout.close()
 
 
-def unanswered():
+def test_unanswered():
     """A program on a file system that does not answer: what waits for it cannot be killed."""
     with open(shutil.which("sleep"), "rb") as sleep:
         content = sleep.read()
@@ -304,7 +303,7 @@ def unanswered():
     p.wait()
 
 
-def marks():
+def test_marks():
     with fake() as (d, m), Program(d, 1) as p:
         w = start(d, m, "-p", str(p.pid), "--mark-at", "0.8,0.2,3600")
         m.running.wait(10)
@@ -338,12 +337,12 @@ def marks():
     refused(run("record", "--mark-at", ",".join(65 * ["1"]), "-p", "1"), "too many", "64 marks")
 
 
-def by_hand():
+def test_by_hand():
     res = subprocess.run([WSMO + "-stack"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
     ok(res.returncode == 2 and b"not to be run by hand" in res.stderr, "wsmo-stack by hand", res)
 
 
-def swollen():
+def test_swollen():
     """A library of 1 MiB with debug information of 1 GiB: wsmo-stack takes no such memory."""
     program = os.path.join(TOP, "out/bin/wsmo-stack")
     with Directory() as d:
@@ -373,7 +372,7 @@ def swollen():
            "a library that swells: %d KiB" % peak, len(answer))
 
 
-def ready():
+def test_ready():
     """wsmo-stack runs from the beginning: a peak may be short."""
     for options, want in ([], 1), (["--no-stacks"], 0):
         with fake() as (d, m), Program(d) as p:
@@ -387,7 +386,7 @@ def ready():
             w.communicate(timeout=20)
 
 
-def missing():
+def test_missing():
     """wsmo was copied without what is beside it."""
     with fake(script=peaks(one)) as (d, m), Program(d) as p, Directory() as copy:
         subprocess.run(["cp", WSMO, copy.path("wsmo")], check=True)
@@ -396,24 +395,3 @@ def missing():
         ok(res.returncode == 0 and b"wsmo-stack: No such file" in res.stderr and
            res.stderr.count(b"no stacks from now on") == 1 and kinds(d)[-1] == r.END,
            "without wsmo-stack it records, and tells", res.stderr)
-
-
-def main(_accept):
-    single()
-    vfork()
-    threads()
-    no_leader()
-    deep()
-    which_peaks()
-    command()
-    debugged()
-    gone()
-    stopped()
-    killed()
-    stuck()
-    unanswered()
-    marks()
-    by_hand()
-    swollen()
-    ready()
-    missing()

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """wsmo report alloc: samples of allocations, joined with regions."""
-import json
 import math
 import random
 import resource
 
 import records as r
 import samples
-from command import golden, ok, run, same_numbers
+from command import golden, ok, parsed, run
 from samples import MIB, PID, SEC, T0
 
 MAIN = 0x555500000000
@@ -15,19 +14,16 @@ MAIN = 0x555500000000
 
 def rows(data, *args):
     res = run("report", "alloc", "--json", "-i", "-", *args, stdin=data)
-    return [json.loads(line) for line in res.stdout.splitlines()], res
+    return parsed(res), res
 
 
-def golden_files(accept):
+def test_golden_files(accept):
     said = b"did not load libwsmo-alloc.so"
     for name, args in ("alloc.txt", ()), ("alloc.stack.txt", ("--by", "stack")), \
             ("alloc.folded", ("--folded",)), ("alloc.json", ("--json",)):
         res = run("report", "alloc", "-i", "-", *args, stdin=samples.allocs())
         golden(name, res.stdout, accept, not res.returncode and said in res.stderr and
                b"LOST 3 events" in res.stderr, res.stderr)
-    same_numbers("alloc", "report", "alloc", "-i", "-", stdin=samples.allocs(),
-                 not_raw=["function", "file", "line", "stack"] +
-                 ["%s_%s" % (key, end) for key in ("live", "idle_1min") for end in ("low", "high")])
 
 
 def site(n):
@@ -45,7 +41,7 @@ def recording(events, regions, t=100):
     return out + r.end(T0 + t * SEC + 1)
 
 
-def times():
+def test_times():
     """What is live is as of the last snapshot; idle is what existed for so long."""
     def make(born, age):
         return recording([r.alloc(T0, PID, 0, size=1),
@@ -65,7 +61,7 @@ def times():
     ok(len(rows(samples.allocs(), "--top", "2")[0]) == 2, "--top")
 
 
-def watched():
+def test_watched():
     """What was watched for less than ten seconds may have been idle for longer: not known."""
     for t, idle, long in (8, None, None), (30, 4 * MIB, None), (90, 4 * MIB, 4 * MIB):
         got, res = rows(recording([r.alloc(T0, PID, 0, size=1), r.alloc(T0, PID, 1, 1 << 30, 4 * MIB, 1)],
@@ -76,7 +72,7 @@ def watched():
            res.stderr)
 
 
-def bounds():
+def test_bounds():
     """Memory of two sites in one region: whose half is in use is not known."""
     a = 1 << 30
     events = [r.alloc(T0, PID, 0, size=1)] + [r.alloc(T0, PID, 1, a + i * MIB, MIB, 1 + i % 2)
@@ -90,7 +86,7 @@ def bounds():
        "none of it in use: none of either", got)
 
 
-def coverage():
+def test_coverage():
     """Sites of which one sample in so many is there: intervals hold what is true."""
     rng = random.Random(11)
     held = cases = 0
@@ -118,7 +114,7 @@ def coverage():
     ok(cases > 900 and 0.93 <= held / cases <= 1, "intervals of 95 % hold the truth", held, cases)
 
 
-def ranges():
+def test_ranges():
     """mmap and munmap, against a set of pages."""
     rng = random.Random(5)
     events, pages = [r.alloc(T0, PID, 0, size=1)], {}
@@ -137,7 +133,7 @@ def ranges():
        want)
 
 
-def tables():
+def test_tables():
     """malloc and free of many, against a dict."""
     rng = random.Random(6)
     events, live = [r.alloc(T0, PID, 0, size=1)], {}
@@ -154,7 +150,7 @@ def tables():
     ok({x["stack"][0]: x["samples"] for x in got} == want, "many, freed in any order", got, want)
 
 
-def hostile():
+def test_hostile():
     """Eight times as many take eight times as long, whatever their addresses."""
     inverse = pow(0x9e3779b97f4a7c15, -1, 1 << 64)
     cases = {
@@ -173,7 +169,7 @@ def hostile():
         ok(took[1] < 24 * max(took[0], 0.02), name, took)
 
 
-def others():
+def test_others():
     res = run("report", "alloc", "-i", "-", stdin=samples.main())
     ok(res.returncode == 1 and b"see wsmo record --alloc" in res.stderr, "a recording without",
        res.stderr)
@@ -190,20 +186,6 @@ def others():
     # stacks of allocations are none of peaks
     res = run("report", "peaks", "--json", "-i", "-", stdin=samples.allocs())
     ok(res.returncode == 0 and b'"stack"' not in res.stdout, "peaks have none of it", res.stdout)
-    for bad in (("--by", "x"), ("--top", "0")):
-        ok(run("report", "alloc", *bad).returncode == 2, " ".join(bad) + " is refused")
     res = run("report", "alloc", "-i", "-", stdin=r.header(T0) + r.record(r.ALLOC, T0, bytes(24)))
     ok(res.returncode == 1 and b"too few bytes" in res.stderr, "a record that is too short",
        res.stderr)
-
-
-def main(accept):
-    golden_files(accept)
-    times()
-    watched()
-    bounds()
-    coverage()
-    ranges()
-    tables()
-    hostile()
-    others()

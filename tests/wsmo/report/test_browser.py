@@ -7,8 +7,9 @@ import chromium
 import records as r
 import samples
 import test_sizing as sizes
-from command import Directory, ok, run, skip
+from command import Directory, ok, run
 
+SKIP = "" if chromium.CHROMIUM else "chromium is not installed"
 SEC = samples.SEC
 MIB = samples.MIB
 
@@ -271,10 +272,7 @@ def quick(b, d):
            (name, hover[len(hover) // 2], zoom[len(zoom) // 2]), hover, zoom)
 
 
-def main(_accept):
-    if not chromium.CHROMIUM:
-        skip("the page in a browser", "chromium is not installed")
-        return
+def test_page():
     with Directory() as d, chromium.browser() as b:
         plain = page(d, "page.html", samples.main(), "--pid", "4242")
         sizing = page(d, "limits.html", sizes.recording(sizes.random_use, rss=lambda t: 90 * MIB))

@@ -97,7 +97,7 @@ def cut_everywhere(name, data, plain):
        *wrong)
 
 
-def cut_notes():
+def test_cut_notes():
     data = samples.small()
     res = run("report", "wss", "-i", "-", stdin=data[:-5])
     ok(b"cut off inside a record" in res.stderr and res.returncode == 0 and
@@ -107,7 +107,7 @@ def cut_notes():
        "a file without an end is used, with a note", res)
 
 
-def flips():
+def test_flips():
     files = samples.main(), samples.small(), packed.pack(samples.main()), \
         packed.pack(samples.few())
     rng = random.Random(SEED)
@@ -144,7 +144,7 @@ def flips():
     ok(rss < 128 << 10, "and they need no memory", "%d KiB" % rss)
 
 
-def packed_flips():
+def test_packed_flips():
     """A flipped bit in a packed record is noticed, wherever it is."""
     data = packed.pack(samples.few())
     good = run("report", "regions", "--csv", "-i", "-", stdin=data).stdout
@@ -178,7 +178,7 @@ def packed_flips():
        % (len(jobs), SEED), *wrong[:5])
 
 
-def broken_packed():
+def test_broken_packed():
     """What is well compressed and still no snapshot."""
     t, pid = samples.T0, samples.PID
     some = [r.region(4096 * n, 4096 * (n + 1), 0.5, 0.5, "heap", n, n)
@@ -240,7 +240,7 @@ def broken_packed():
        "a frame needs no checksum to be read", res)
 
 
-def nameless():
+def test_nameless():
     """A target whose name was lost; json-c 0.16 leaks a text made empty."""
     t = samples.T0
     data = r.header(t) + r.target(t, 1, b"name") + b"".join(
@@ -250,7 +250,7 @@ def nameless():
        "targets without a name", res.returncode, res.stderr)
 
 
-def huge():
+def test_huge():
     """Sizes that no machine has are still told as they are."""
     t = samples.T0
     data = r.header(t) + r.proc(t, 1, 3 << 62, 0, (1 << 64) - 1) + \
@@ -263,7 +263,7 @@ def huge():
        "sizes beyond 2^63 in the summary", res.returncode, res.stdout)
 
 
-def broken():
+def test_broken():
     t = samples.T0
     begin = r.header(t) + r.target(t, 1, b"x")
     after = r.wss(t, 1, "all", 1, 1, 1, 1) + r.end(t)
@@ -320,35 +320,34 @@ def broken():
        "fields and classes of a later version do no harm", res)
 
 
-def foreign():
-    with Directory() as d:
-        def report(name, data, *words):
-            fails(run("report", "-i", d.write("f", data)), name, *words)
+def test_foreign(d):
+    def report(name, data, *words):
+        fails(run("report", "-i", d.write("f", data)), name, *words)
 
-        report("an empty file", b"", "empty")
-        report("a foreign file", b"\x7fELF" + bytes(200), "not a wsmon record")
-        report("a short foreign file", b"abc", "not a wsmon record")
-        report("half a magic", r.MAGIC[:5], "inside its header")
-        report("a newer version", r.header(0, version=3), "version 3", "newer")
-        report("an older version", r.header(0, version=1), "version 1", "record again")
-        report("version 0", r.header(0, version=0), "broken header")
-        report("a header too small", r.header(0, size=64), "broken header")
-        report("a header too large", r.header(0, size=1 << 31),
-               "broken header")
-        report("an unknown clock", r.header(0, clock=7), "clock 7")
-        fails(run("report", "-i", d.path("nothing")), "no such file",
-              "does not exist", "wsmo record")
-        fails(run("report", "-i", d.name), "a directory", "a directory")
-        fails(run("report", cwd=d.name), "no wsmon.data", "wsmon.data")
-        if os.geteuid() == 0:
-            os.chmod(d.name, 0o755)
-            os.chmod(d.write("secret", samples.small()), 0o600)
-            fails(run("report", "-i", d.path("secret"), user=65534,
-                      env={"ASAN_OPTIONS": "detect_leaks=0"}),
-                  "an unreadable file", "Permission denied")
+    report("an empty file", b"", "empty")
+    report("a foreign file", b"\x7fELF" + bytes(200), "not a wsmon record")
+    report("a short foreign file", b"abc", "not a wsmon record")
+    report("half a magic", r.MAGIC[:5], "inside its header")
+    report("a newer version", r.header(0, version=3), "version 3", "newer")
+    report("an older version", r.header(0, version=1), "version 1", "record again")
+    report("version 0", r.header(0, version=0), "broken header")
+    report("a header too small", r.header(0, size=64), "broken header")
+    report("a header too large", r.header(0, size=1 << 31),
+           "broken header")
+    report("an unknown clock", r.header(0, clock=7), "clock 7")
+    fails(run("report", "-i", d.path("nothing")), "no such file",
+          "does not exist", "wsmo record")
+    fails(run("report", "-i", d.name), "a directory", "a directory")
+    fails(run("report", cwd=d.name), "no wsmon.data", "wsmon.data")
+    if os.geteuid() == 0:
+        os.chmod(d.name, 0o755)
+        os.chmod(d.write("secret", samples.small()), 0o600)
+        fails(run("report", "-i", d.path("secret"), user=65534,
+                  env={"ASAN_OPTIONS": "detect_leaks=0"}),
+              "an unreadable file", "Permission denied")
 
 
-def greedy():
+def test_greedy():
     """Memory is bounded whatever the file says."""
     t = samples.T0
     for name, pids, indices in (
@@ -374,16 +373,7 @@ def greedy():
        "targets without end are too much", res.stderr[-500:])
 
 
-def main(_accept):
+def test_cut_everywhere():
     small, few = samples.small(), samples.few()
     cut_everywhere("a file", small, small)
     cut_everywhere("a packed file", packed.pack(few), few)
-    cut_notes()
-    flips()
-    packed_flips()
-    broken_packed()
-    nameless()
-    huge()
-    broken()
-    foreign()
-    greedy()

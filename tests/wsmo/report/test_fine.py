@@ -66,7 +66,7 @@ def tiles(rows, base=BASE):
         all(a[1] == b[0] for a, b in zip(rows, rows[1:]))
 
 
-def places():
+def test_places():
     """What has parts is told in parts."""
     made, rows = errors(blocks(16))
     mean = sum(made[5:]) / len(made[5:])
@@ -91,7 +91,7 @@ def places():
     ok(known[-1] < 0.03, "and not if it does not", known)
 
 
-def neighbours():
+def test_neighbours():
     """Small regions that tell nothing do not disturb others."""
     for pages in 2, 3, 8, 31:
         small = [(at + a, at + b, cls) for at in range(BASE, BASE + PAGES, CELL)
@@ -100,7 +100,7 @@ def neighbours():
         ok(made[-1] < 0.03, "beside regions of %d pages" % pages, made)
 
 
-def nothing_there():
+def test_nothing_there():
     """What has none is not told worse than as it is."""
     for name, hot in (("every 16th page", lambda page, t: page % 16 == 3),
                       ("5 % of pages", scattered(5)), ("half of the pages", scattered(50))):
@@ -122,7 +122,7 @@ def nothing_there():
     ok(off["--fine",] < 1.25 * off[()], "pages at random each time", off)
 
 
-def missed():
+def test_missed():
     """What was not looked at was not seen idle."""
     def hot(page, t):
         return t > 40 and page // 16 & 1
@@ -131,7 +131,7 @@ def missed():
     ok(sum(late[64:]) < 2.2, "intervals nobody looked at", late[64:])
 
 
-def changes():
+def test_changes():
     """Old evidence does not hold up what is new."""
     made, _ = errors(lambda page, t: page // 16 + (t > 12) & 1, 24)
     ok(made[11] < 0.05 and made[12] > 0.4 and sum(made[17:]) / 7 < 0.06,
@@ -142,7 +142,7 @@ def changes():
     ok(made[-1] < 0.01 and len(rows) <= PAGES // CELL, "hot blocks get cold", made)
 
 
-def figures():
+def test_figures():
     """What else a part is told to have."""
     _, rows = errors(blocks(16))
     share = sum(s * (b - a) for a, b, s, _ in rows) / PAGES
@@ -156,7 +156,7 @@ def figures():
        max(cold), sum(hot) / len(hot))
 
 
-def records():
+def test_records():
     """However snapshots come."""
     _, whole = errors(blocks(16))
     _, parts = errors(blocks(16), part=9)
@@ -184,7 +184,7 @@ def records():
     ok(res.returncode == 1 and not res.stdout and b"nothing is left by --class" in res.stderr, "--class", res)
 
 
-def heatmap():
+def test_heatmap():
     """A picture of few addresses has more in it than regions."""
     data = recording(blocks(16), 20)
     near = "--address=%d,%d" % (BASE * PAGE, (BASE + 128) * PAGE)
@@ -199,7 +199,7 @@ def heatmap():
        contrast[1][1] > 0.95, "heatmap --fine", contrast)
 
 
-def hostile():
+def test_hostile():
     """Files may have anything in them."""
     rng = random.Random(5)
     edge = ((1 << 64) - PAGE, 1 << 63, 1 << 52, 5 * PAGE, PAGE, 0, 4097)
@@ -234,13 +234,9 @@ def hostile():
             ok(False, "anything in a snapshot", seed, res.stderr.decode())
             return
     ok(True, "anything in a snapshot")
-    res = run("report", "wss", "--fine", "-i", "-")
-    ok(res.returncode == 2 and
-       b"no option --fine" in res.stderr,
-       "--fine of another report", res.stderr.decode())
 
 
-def greedy():
+def test_greedy():
     """Memory has limits."""
     half = scattered(50)
     made = snapshots(lambda page, t: half(page % PAGES, t), 8, maps=[(BASE, BASE + 12 * PAGES, "anon")])
@@ -264,16 +260,3 @@ def greedy():
     # what is below 14 MiB is Python's
     ok(sizes[1] < max(sizes[0], 14 << 10) + 1024, "memory does not grow with the file: KiB", sizes)
     ok(sizes[2] < 60 << 10, "nor is it what a file asks for: KiB", sizes)
-
-
-def main(_accept):
-    places()
-    neighbours()
-    nothing_there()
-    missed()
-    changes()
-    figures()
-    records()
-    heatmap()
-    hostile()
-    greedy()

@@ -33,7 +33,7 @@ def cases():
     yield "peaks", "wss", r.wss(T0, 1, "all", 1, 1, 1, 1), lambda i: r.peak(T0, i, 1), 65000
 
 
-def orders():
+def test_orders():
     """What is sorted takes the same time whatever its order."""
     for what, view, before, make, nr in cases():
         took = {}
@@ -50,7 +50,7 @@ def collide(i):
     return r.mapping(T0, 1, i << 20, (i << 20) + 4096, "rw", b"[x]", offset=i)
 
 
-def forms():
+def test_forms():
     """Twice as much as is harmless takes twice as long."""
     nr = 60000
     rows = b"".join(r.wss(T0 + i * MS, 1, "all", 1, 1, 1, 1) for i in range(nr))
@@ -80,7 +80,7 @@ def forms():
         print("# CPU time: %s" % [one, two, both])
 
 
-def names_by_peaks():
+def test_names_by_peaks():
     """Metrics of as many processes as peaks: each process's own are looked at."""
     nr = 32000
     names, peaks = [b"".join(make(i) for i in range(1, nr)) for make in
@@ -89,7 +89,7 @@ def names_by_peaks():
     ok(res.returncode == 0 and both < 4 * (one + two) + 3, "export openmetrics: names and peaks", one, two, both, res.stderr)
 
 
-def at_once():
+def test_at_once():
     """Packed snapshots of one time, which take a hundred bytes each"""
     for first in 0, 1:
         one = r.snapshot(T0, 1, [r.region(i << 12, (i + 1) << 12, 0, 0, "heap", 5, 0) for i in range(1, 2000)], first)
@@ -99,10 +99,3 @@ def at_once():
             skip("memory for snapshots of one time", "not built")
         else:
             ok(taken < 48 << 10, "report idle: memory for snapshots of one time", "%d KiB" % taken)
-
-
-def main(_accept):
-    orders()
-    forms()
-    names_by_peaks()
-    at_once()

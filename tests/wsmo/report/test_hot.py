@@ -2,7 +2,6 @@
 """wsmo report hot: sums over snapshots, and names."""
 import csv
 import io
-import json
 import os
 import random
 import re
@@ -11,7 +10,7 @@ import time
 
 import records as r
 import samples
-from command import HERE, Directory, fails, golden, ok, peak_rss, run, same_numbers, skip
+from command import HERE, Directory, fails, golden, ok, parsed, peak_rss, run, skip
 from samples import PID, SEC, T0
 
 A = 0x7f0000000000
@@ -20,18 +19,15 @@ PAGE = 4096
 
 def hot(data, *args):
     res = run("report", "hot", "--json", "-i", "-", *args, stdin=data)
-    return [json.loads(line) for line in res.stdout.splitlines()], res
+    return parsed(res), res
 
 
-def golden_files(accept):
+def test_golden_files(accept):
     real = os.path.join(HERE, "recordings", "redis.data")
     for name, args, stdin in (("hot.txt", ("-i", "-"), samples.main()),
                               ("real/redis.hot.txt", ("-i", real), b"")):
         res = run("report", "hot", *args, stdin=stdin)
         golden(name, res.stdout, accept, not res.returncode and not res.stderr, res.stderr)
-        # tables name what is there in their own way
-        same_numbers(name, "report", "hot", *args, stdin=stdin,
-                     not_raw=["end", "path", "offset", "tid", "symbols", "source"])
     res = run("report", "hot", "--json", "-i", "-", stdin=samples.main())
     golden("hot.json", res.stdout, accept)
 
@@ -51,7 +47,7 @@ def pages(rows):
              row["freq"], row["hottest"], row["hottest_t"]) for row in rows]
 
 
-def sums():
+def test_sums():
     # borders move: what each address saw is what counts
     rows, _ = hot(recording([(0, 4, 1, 1), (4, 8, 0, 0)], [(0, 8, 0.5, 0.5)]),
                   "--sort", "address")
@@ -80,7 +76,7 @@ def sums():
     ok(rows[0]["freq"] == 0.75, "means are over time, not over intervals", rows)
 
 
-def brute_force():
+def test_brute_force():
     """Random regions against a sum for each page."""
     rng = random.Random(7)
     size, count = 64, 40
@@ -106,7 +102,7 @@ def brute_force():
        "random regions: the sum of each page", worst, total)
 
 
-def order():
+def test_order():
     data = samples.main()
     rows, _ = hot(data, "--pid", str(PID))
     classes = [row["class"] for row in rows]
@@ -118,11 +114,6 @@ def order():
         rows, _ = hot(data, "--sort", key)
         ok([p[0] for p in pages(rows)] == want, "--sort " + key, rows)
     ok(len(hot(data, "--top", "2")[0]) == 2, "--top")
-    ok(not hot(data, "--class", "heap")[0], "--class")
-    for args in (("--top", "0"), ("--top", "x"), ("--sort", "time")):
-        res = run("report", "hot", *args, "-i", "-", stdin=data)
-        ok(res.returncode == 2 and not res.stdout and b"--" in res.stderr,
-           " ".join(args) + " is refused", res.stderr)
 
 
 def build(d):
@@ -156,71 +147,70 @@ def of_program(path, build_id, segments, regions, bias=0, more=b""):
     return out + r.end(T0 + 2 * SEC)
 
 
-def names():
-    with Directory() as d:
-        program, build_id, symbols, segments = build(d)
-        page = {name: (at, at + max(PAGE, size), cls) for name, cls in
-                (("first_function", "text"), ("second_function", "text"),
-                 ("filled_table", "data"), ("zeroed_table", "data"))
-                for at, size in (symbols[name],)}
-        for bias in (0, 0x10000000):
-            what = " (loaded elsewhere)" if bias else ""
-            for name, region in page.items():
-                rows, res = hot(of_program(program, build_id, segments, [region], bias))
-                first = rows[0]["symbols"].split(", ")[0].split() if rows else []
-                ok(len(rows) == 1 and first == [name, str(symbols[name][1])] and not res.stderr,
-                   name + " is named" + what, rows, res.stderr)
-                if region[2] != "text":
-                    continue
-                line = next(n for n, text in enumerate(open(os.path.join(
-                    HERE, "programs", "hot.c")), 1) if name in text)
-                ok(re.search(r"programs/hot\.c:(%d|%d)$" % (line, line + 1), rows[0]["source"]),
-                   "  with its source line", rows[0]["source"])
-        data = of_program(program, build_id, segments, [page["first_function"]])
-        res = run("report", "hot", "-i", "-", stdin=data)
-        ok(re.search(rb"program\+0x\w+: first_function \d+ %.*; hot\.c:\d+\n", res.stdout),
-           "for people", res.stdout)
-        both = (page["first_function"][0], page["second_function"][1], "text")
-        rows, _ = hot(of_program(program, build_id, segments, [both]))
-        sizes = [int(s.split()[1]) for s in rows[0]["symbols"].split(", ")]
-        ok(len(sizes) == 2 and sizes == sorted(sizes, reverse=True), "several, most first",
-           rows[0]["symbols"])
-        rows, res = hot(of_program(program, build_id[::-1], segments, [page["first_function"]]))
-        ok(rows[0]["symbols"] == "" and res.stderr.count(b"\n") == 1 and
-           b"not as recorded" in res.stderr, "another build has no names", rows, res.stderr)
-        rows, res = hot(of_program(program, b"", segments, [page["first_function"]]))
-        ok(rows[0]["symbols"] == "", "nor one without a build ID whose inode is another", rows)
-        rows, res = hot(of_program(program + " (deleted)", build_id, segments,
-                                   [page["first_function"]]))
-        ok("first_function" in rows[0]["symbols"], "a deleted one that is there again", rows)
-        fifo = d.path("fifo")
-        os.mkfifo(fifo)
-        writer = subprocess.Popen(["sh", "-c", ': >"$0"', fifo])
-        rows, res = hot(of_program(fifo, build_id, segments, [page["first_function"]]))
-        ok(rows and not rows[0]["symbols"] and b"no names" in res.stderr,
-           "a pipe of its name is not waited for", rows, res.stderr)
-        time.sleep(0.2)
-        ok(writer.poll() is None, "nor opened, as little as a device", writer.returncode)
-        writer.kill()
-        writer.wait()
-        stripped = d.path("stripped")
-        subprocess.run(["strip", "-o", stripped, program], check=True)
-        rows, res = hot(of_program(stripped, build_id, segments, [page["first_function"]]))
-        ok(rows and not rows[0]["symbols"], "a stripped one has none", rows)
-        # what replaced it is not the program any more
-        other = r.mapping(T0 + 1, PID, symbols["first_function"][0] & -PAGE,
-                          (symbols["first_function"][0] & -PAGE) + PAGE, "rx", b"/other", 0, 5)
-        rows, res = hot(of_program(program, build_id, segments, [page["first_function"]],
-                                   more=other))
-        ok(rows[0]["path"] == "/other" and not rows[0]["symbols"], "a mapping replaces another",
-           rows)
-        gone = r.target(T0 + 1, PID, b"new", 1)
-        rows, res = hot(of_program(program, build_id, segments, [page["first_function"]],
-                                   more=gone))
-        ok(rows[0]["path"] == "", "an executed program voids them", rows)
+def test_names(d):
+    program, build_id, symbols, segments = build(d)
+    page = {name: (at, at + max(PAGE, size), cls) for name, cls in
+            (("first_function", "text"), ("second_function", "text"),
+             ("filled_table", "data"), ("zeroed_table", "data"))
+            for at, size in (symbols[name],)}
+    for bias in (0, 0x10000000):
+        what = " (loaded elsewhere)" if bias else ""
+        for name, region in page.items():
+            rows, res = hot(of_program(program, build_id, segments, [region], bias))
+            first = rows[0]["symbols"].split(", ")[0].split() if rows else []
+            ok(len(rows) == 1 and first == [name, str(symbols[name][1])] and not res.stderr,
+               name + " is named" + what, rows, res.stderr)
+            if region[2] != "text":
+                continue
+            line = next(n for n, text in enumerate(open(os.path.join(
+                HERE, "programs", "hot.c")), 1) if name in text)
+            ok(re.search(r"programs/hot\.c:(%d|%d)$" % (line, line + 1), rows[0]["source"]),
+               "  with its source line", rows[0]["source"])
+    data = of_program(program, build_id, segments, [page["first_function"]])
+    res = run("report", "hot", "-i", "-", stdin=data)
+    ok(re.search(rb"program\+0x\w+: first_function \d+ %.*; hot\.c:\d+\n", res.stdout),
+       "for people", res.stdout)
+    both = (page["first_function"][0], page["second_function"][1], "text")
+    rows, _ = hot(of_program(program, build_id, segments, [both]))
+    sizes = [int(s.split()[1]) for s in rows[0]["symbols"].split(", ")]
+    ok(len(sizes) == 2 and sizes == sorted(sizes, reverse=True), "several, most first",
+       rows[0]["symbols"])
+    rows, res = hot(of_program(program, build_id[::-1], segments, [page["first_function"]]))
+    ok(rows[0]["symbols"] == "" and res.stderr.count(b"\n") == 1 and
+       b"not as recorded" in res.stderr, "another build has no names", rows, res.stderr)
+    rows, res = hot(of_program(program, b"", segments, [page["first_function"]]))
+    ok(rows[0]["symbols"] == "", "nor one without a build ID whose inode is another", rows)
+    rows, res = hot(of_program(program + " (deleted)", build_id, segments,
+                               [page["first_function"]]))
+    ok("first_function" in rows[0]["symbols"], "a deleted one that is there again", rows)
+    fifo = d.path("fifo")
+    os.mkfifo(fifo)
+    writer = subprocess.Popen(["sh", "-c", ': >"$0"', fifo])
+    rows, res = hot(of_program(fifo, build_id, segments, [page["first_function"]]))
+    ok(rows and not rows[0]["symbols"] and b"no names" in res.stderr,
+       "a pipe of its name is not waited for", rows, res.stderr)
+    time.sleep(0.2)
+    ok(writer.poll() is None, "nor opened, as little as a device", writer.returncode)
+    writer.kill()
+    writer.wait()
+    stripped = d.path("stripped")
+    subprocess.run(["strip", "-o", stripped, program], check=True)
+    rows, res = hot(of_program(stripped, build_id, segments, [page["first_function"]]))
+    ok(rows and not rows[0]["symbols"], "a stripped one has none", rows)
+    # what replaced it is not the program any more
+    other = r.mapping(T0 + 1, PID, symbols["first_function"][0] & -PAGE,
+                      (symbols["first_function"][0] & -PAGE) + PAGE, "rx", b"/other", 0, 5)
+    rows, res = hot(of_program(program, build_id, segments, [page["first_function"]],
+                               more=other))
+    ok(rows[0]["path"] == "/other" and not rows[0]["symbols"], "a mapping replaces another",
+       rows)
+    gone = r.target(T0 + 1, PID, b"new", 1)
+    rows, res = hot(of_program(program, build_id, segments, [page["first_function"]],
+                               more=gone))
+    ok(rows[0]["path"] == "", "an executed program voids them", rows)
 
 
-def kinds():
+def test_kinds():
     """What has no symbols."""
     out = r.header(T0) + r.target(T0, PID, b"x")
     want = []
@@ -246,7 +236,7 @@ def kinds():
        [row["tid"] for row in rows if row["tid"]] == [str(PID), "4711"], "as CSV", rows)
 
 
-def memory():
+def test_memory():
     rng = random.Random(3)
     with Directory() as d:
         sizes = []
@@ -267,7 +257,7 @@ def memory():
         ok(res.returncode == 0 and b"merged" in res.stderr, "and that is told", res.stderr)
 
 
-def broken():
+def test_broken():
     whole = r.header(T0) + r.mapping(T0, PID, A, A + PAGE, "r", b"/x", 0, 1)
     body = bytearray(whole)
     at = len(r.header(T0))
@@ -281,14 +271,3 @@ def broken():
         fails(run("report", "hot", "-i", "-", stdin=bytes(damaged)), "damage to " + name, word)
     fails(run("report", "hot", "-i", "-", stdin=whole[:-8] + b"/xxxxxxx"), "a path without an end",
           "without an end")
-
-
-def main(accept):
-    golden_files(accept)
-    sums()
-    brute_force()
-    order()
-    names()
-    kinds()
-    memory()
-    broken()

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """wsmo report idle: bytes by the age of their regions."""
-import json
 
 import records as r
 import samples
-from command import ok, run, same_numbers
+from command import ok, parsed, run, same_numbers
 
 SEC = samples.SEC
 MIB = samples.MIB
@@ -27,7 +26,7 @@ def recording():
     return out + r.end(begun + 3 * SEC)
 
 
-def unused():
+def test_unused():
     """After 8 s: what was not used in them is not put under 10 s; what is not resident is said."""
     out = r.header(0) + r.target(1, 7, b"idler") + r.area(2, 7, "heap", 0, 1, 1 << 30, 2 << 30)
     out += r.proc(7 * SEC, 7, 6 * MIB, 0, 99 * MIB)
@@ -36,7 +35,7 @@ def unused():
                for i, (share, age) in enumerate([(0, 7200)] * 6 + [(0, 3000), (1, 0), (0.5, 7999)])]
     out += r.snapshot(8 * SEC, 7, regions) + r.end(9 * SEC)
     res = run("report", "idle", "--json", "-i", "-", stdin=out)
-    rows = [json.loads(line) for line in res.stdout.splitlines()]
+    rows = parsed(res)
     ok([[x[key] for key in ("class", "mapped", "used", "unused", "absent", "idle_10s", "idle_longer")]
         for x in rows] == [["all", 9 * MIB, 3 * MIB // 2, 13 * MIB // 2, 3 * MIB, MIB, 0],
                            ["heap", 9 * MIB, 3 * MIB // 2, 13 * MIB // 2, None, MIB, 0]],
@@ -49,10 +48,10 @@ def unused():
 def idle(*args):
     res = run("report", "idle", "--json", "-i", "-", *args, stdin=recording())
     ok(res.returncode == 0 and not res.stderr, "report idle " + " ".join(args), res.stderr)
-    return [json.loads(line) for line in res.stdout.splitlines()]
+    return parsed(res)
 
 
-def main(_accept):
+def test_ages():
     rows = idle("--time", ",1")
     ok([(x["class"], x["path"], x["mapped"], x["used"], {x[age] for age in COLUMNS}, x["t"]) for x in rows] ==
        [("all", None, 20 * MIB, 10 * MIB // 4, {7 * MIB // 2}, 1), ("heap", None, 10 * MIB, 0, {2 * MIB}, 1),
@@ -67,5 +66,4 @@ def main(_accept):
                                         (1 << 32) - 1) + r.end(SEC)
     res = run("report", "idle", "-i", "-", stdin=many)
     ok(res.returncode == 0, "a snapshot that lacks most of its parts", res)
-    unused()
     same_numbers("idle", "report", "idle", "-i", "-", "--mappings", stdin=recording(), not_raw=["t", "comm", "watched_ns"])

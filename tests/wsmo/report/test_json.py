@@ -113,7 +113,7 @@ def records(raw):
          for kind in set(got) | set(raw) if got.get(kind) != raw.get(kind)])
 
 
-def main(_accept):
+def test_documented():
     views, raw = documented()
     # suites of their own do these
     del views["top"], views["diff"], views["mem"], views["sizing"]["verify"]

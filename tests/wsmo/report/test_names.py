@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Names of functions: files of other classes and places, code compiled by the process itself."""
-import json
 import lzma
 import os
+import re
 import random
 import struct
 import subprocess
@@ -10,10 +10,8 @@ import sys
 import zlib
 
 import records as r
-from command import ENV, WSMO, Directory, ok, peak_rss, run, skip
-from test_export import wait_for
+from command import ENV, WSMO, Directory, content, ok, parsed, peak_rss, run, skip, wait_for
 from test_mapping import areas, decode, maps, record
-from test_outfile import content
 
 SEC = 10**9
 
@@ -64,12 +62,29 @@ def build(d, *options):
     return {line.split()[2]: int(line.split()[0], 16) for line in out.splitlines()}
 
 
+def library(d, source, *options):
+    """Builds it.so of a text"""
+    name = d.write("it.s" if source.startswith("\t.text") else "it.c", source.encode())
+    subprocess.run(["gcc", "-shared", "-fPIC", "-Wl,-z,noseparate-code", *options, "-o", "it.so", os.path.basename(name)],
+                   check=True, cwd=d.name)
+
+
+def addresses(d, *options):
+    """Of the functions in it.so"""
+    out = subprocess.run(["nm", *options, d.path("it.so")], stdout=subprocess.PIPE, check=True).stdout.decode()
+    return {line.split()[-1]: int(line.split()[0], 16) for line in out.splitlines() if line[0] != " "}
+
+
+def functions(res):
+    return [x["function"] for x in parsed(res) if x["type"] == "frame"]
+
+
 def frames(pid, bodies, pcs):
     out = r.header(0) + r.target(0, pid, b"x")
     out += b"".join(r.record(r.MAPPING, 0, body) for body in bodies)
     out += r.mark(SEC, 1, b"m") + r.stack(SEC, pid, pid, 1, pcs, reason=1) + r.end(2 * SEC)
     res = run("report", "peaks", "--json", "-i", "-", stdin=out, timeout=60)
-    lines = [json.loads(line) for line in res.stdout.splitlines()]
+    lines = parsed(res)
     return [x["function"] for x in lines if x["type"] == "frame"], res
 
 
@@ -93,7 +108,7 @@ def resolved(d, path, before, after, offsets):
                 os.unlink(name)
 
 
-def files():
+def test_files():
     cases = (
         ("a file", "it.so", (), "", ""),
         ("a 32-bit file", "it.so", ("-m", "elf_i386"), "", ""),
@@ -115,7 +130,7 @@ def files():
             ok(got == ["scan_index", "scan_index"], "functions of " + what, got, res.stderr)
 
 
-def mangled():
+def test_mangled():
     """Names that stand for gigabytes, or take years without a word; a usual name beside them"""
     def short(i):
         return "S_" if not i else "S%s_" % "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i - 1]
@@ -128,28 +143,22 @@ def mangled():
              "_RMINvC1a1bFGzzzzzzzzzz_EuEu",
              "_Z1fIDp" + nested(34, "1a") + "Evv"]
     with Directory() as d:
-        with open(d.path("it.c"), "w") as f:
-            f.write("".join("int f%d(int) __asm__(\"%s\");\nint f%d(int x) { return x * 3; }\n" % (i, name, i)
-                            for i, name in enumerate(names)))
-        subprocess.run(["gcc", "-O2", "-shared", "-fPIC", "-Wl,-z,noseparate-code", "-o", d.path("it.so"),
-                        d.path("it.c")], check=True)
-        out = subprocess.run(["nm", d.path("it.so")], stdout=subprocess.PIPE, check=True).stdout.decode()
-        at = {line.split()[-1]: int(line.split()[0], 16) for line in out.splitlines() if line[0] != " "}
+        library(d, "".join("int f%d(int) __asm__(\"%s\");\nint f%d(int x) { return x * 3; }\n" % (i, name, i)
+                           for i, name in enumerate(names)), "-O2")
+        at = addresses(d)
         got, res = resolved(d, d.path("it.so"), "", "", [at[name] for name in names])
         ok(got == ["good::name"] + names[1:], "a name that is too long, or takes too long, stays mangled", got, res.stderr)
 
 
-def pipes():
+def test_pipes():
     """Files that a program's file names: to open a pipe would wait for a writer."""
     for what, options, objcopy, name in (
             (".gnu_debuglink", (), ("--add-gnu-debuglink=",), "it.debug"),
             ("DW_AT_dwo_name", ("-g", "-gsplit-dwarf"), (), "it.dwo"),
             (".gnu_debugaltlink", ("-g",), ("--add-section=.gnu_debugaltlink=",), "it.alt")):
         with Directory() as d:
-            with open(d.path("it.c"), "w") as f:
-                f.write("static inline int in(int x) { return x * 3; }\nint scan(int x) { return in(x) + in(x / 3); }\n")
-            subprocess.run(["gcc", "-O2", *options, "-shared", "-fPIC", "-Wl,-z,noseparate-code", "-o", "it.so",
-                            "it.c"], check=True, cwd=d.name)
+            library(d, "static inline int in(int x) { return x * 3; }\nint scan(int x) { return in(x) + in(x / 3); }\n",
+                    "-O2", *options)
             for option in objcopy:
                 with open(d.path(name), "wb") as f:
                     f.write(d.path("pipe").encode() + b"\0" + bytes(20))
@@ -159,9 +168,7 @@ def pipes():
                     os.unlink(d.path(old))
                     os.mkfifo(d.path(old))
             os.mkfifo(d.path("pipe"))
-            out = subprocess.run(["nm", d.path("it.so")], stdout=subprocess.PIPE, check=True).stdout.decode()
-            at, = [int(line.split()[0], 16) for line in out.splitlines() if line.endswith(" scan")]
-            got, res = resolved(d, d.path("it.so"), "", "", [at])
+            got, res = resolved(d, d.path("it.so"), "", "", [addresses(d)["scan"]])
             ok(got[-1:] == ["scan"], "a pipe that %s names" % what, got, res.stderr)
 
 
@@ -186,52 +193,43 @@ def inflate(path, section, size):
         f.write(data + body)
 
 
-def sparse():
+def test_sparse(d):
     """Of a file without a build ID the checksum is computed: of terabytes without end it is not."""
-    with Directory() as d:
-        with open(d.path("it.c"), "w") as f:
-            f.write("int scan(int x) { return x * 3; }\n")
-        subprocess.run(["gcc", "-g", "-O2", "-shared", "-fPIC", "-Wl,-z,noseparate-code,--build-id=none", "-o", "it.so",
-                        "it.c"], check=True, cwd=d.name)
-        for more in ("--only-keep-debug", "it.so", "it.debug"), ("--strip-debug", "--add-gnu-debuglink=it.debug", "it.so"):
-            subprocess.run(["objcopy", *more], check=True, cwd=d.name)
-        out = subprocess.run(["nm", "-D", d.path("it.so")], stdout=subprocess.PIPE, check=True).stdout.decode()
-        at, = [int(line.split()[0], 16) for line in out.splitlines() if line.endswith(" scan")]
-        for size, want in (0, d.path("it.c")), (1 << 40, None):
-            if size:
-                os.truncate(d.path("it.debug"), size)
-            data = r.header(0) + r.target(0, 7, b"x") + r.mark(SEC, 1, b"m")
-            data += r.mapping(0, 7, 1 << 28, (1 << 28) + 8192, "rx", d.path("it.so").encode(), 0,
-                              os.stat(d.path("it.so")).st_ino)
-            data += r.stack(SEC, 7, 7, 1, [(1 << 28) + at + 1], reason=1) + r.end(2 * SEC)
-            res = run("report", "peaks", "--json", "-i", "-", stdin=data, timeout=60)
-            got = [x for x in map(json.loads, res.stdout.splitlines()) if x["type"] == "frame"]
-            ok(got and (got[0]["function"], got[0]["file"]) == ("scan", want),
-               "debug information in a file " + ("of 1 TiB" if size else "with the right checksum"), got, res.stderr)
-
-
-def truncated():
-    """A file that becomes empty while its names are read, as when a library is built anew in its place."""
-    with Directory() as d:
-        with open(d.path("it.c"), "w") as f:
-            f.write("".join("int f%d(int x) { return x * %d; }\n" % (i, i + 3) for i in range(3000)))
-        subprocess.run(["gcc", "-g", "-O2", "-shared", "-fPIC", "-Wl,-z,noseparate-code,--build-id=none", "-o", "it.so",
-                        "it.c"], check=True, cwd=d.name)
-        out = subprocess.run(["nm", "-D", d.path("it.so")], stdout=subprocess.PIPE, check=True).stdout.decode()
-        at = [int(line.split()[0], 16) for line in out.splitlines() if " T f" in line]
-        stacks = [r.stack(SEC, 7, 7, 1, [(1 << 28) + a + 1], reason=1) for a in at]
+    library(d, "int scan(int x) { return x * 3; }\n", "-g", "-O2", "-Wl,--build-id=none")
+    for more in ("--only-keep-debug", "it.so", "it.debug"), ("--strip-debug", "--add-gnu-debuglink=it.debug", "it.so"):
+        subprocess.run(["objcopy", *more], check=True, cwd=d.name)
+    at = addresses(d, "-D")["scan"]
+    for size, want in (0, d.path("it.c")), (1 << 40, None):
+        if size:
+            os.truncate(d.path("it.debug"), size)
         data = r.header(0) + r.target(0, 7, b"x") + r.mark(SEC, 1, b"m")
-        data += r.mapping(0, 7, 1 << 28, (1 << 28) + (1 << 20), "rx", d.path("it.so").encode(), 0,
-                          os.stat(d.path("it.so")).st_ino) + stacks[0]
-        with subprocess.Popen([WSMO, "report", "peaks", "--json", "-i", "-"], stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENV) as p:
-            p.stdin.write(data)
-            p.stdin.flush()
-            opened = wait_for(lambda: d.path("it.so") in content("/proc/%d/maps" % p.pid).decode())
-            os.truncate(d.path("it.so"), 0)
-            out, err = p.communicate(b"".join(stacks[1:]) + r.end(2 * SEC))
-        ok(opened and p.returncode == 0 and out.count(b'"type":"frame"') == len(stacks),
-           "a file that is cut off", opened, p.returncode, out[-300:], err)
+        data += r.mapping(0, 7, 1 << 28, (1 << 28) + 8192, "rx", d.path("it.so").encode(), 0,
+                          os.stat(d.path("it.so")).st_ino)
+        data += r.stack(SEC, 7, 7, 1, [(1 << 28) + at + 1], reason=1) + r.end(2 * SEC)
+        res = run("report", "peaks", "--json", "-i", "-", stdin=data, timeout=60)
+        got = [x for x in parsed(res) if x["type"] == "frame"]
+        ok(got and (got[0]["function"], got[0]["file"]) == ("scan", want),
+           "debug information in a file " + ("of 1 TiB" if size else "with the right checksum"), got, res.stderr)
+
+
+def test_truncated(d):
+    """A file that becomes empty while its names are read, as when a library is built anew in its place."""
+    library(d, "".join("int f%d(int x) { return x * %d; }\n" % (i, i + 3) for i in range(3000)), "-g", "-O2",
+            "-Wl,--build-id=none")
+    at = [at for name, at in addresses(d, "-D").items() if re.fullmatch(r"f\d+", name)]
+    stacks = [r.stack(SEC, 7, 7, 1, [(1 << 28) + a + 1], reason=1) for a in at]
+    data = r.header(0) + r.target(0, 7, b"x") + r.mark(SEC, 1, b"m")
+    data += r.mapping(0, 7, 1 << 28, (1 << 28) + (1 << 20), "rx", d.path("it.so").encode(), 0,
+                      os.stat(d.path("it.so")).st_ino) + stacks[0]
+    with subprocess.Popen([WSMO, "report", "peaks", "--json", "-i", "-"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENV) as p:
+        p.stdin.write(data)
+        p.stdin.flush()
+        opened = wait_for(lambda: d.path("it.so") in content("/proc/%d/maps" % p.pid).decode())
+        os.truncate(d.path("it.so"), 0)
+        out, err = p.communicate(b"".join(stacks[1:]) + r.end(2 * SEC))
+    ok(opened and p.returncode == 0 and out.count(b'"type":"frame"') == len(stacks),
+       "a file that is cut off", opened, p.returncode, out[-300:], err)
 
 
 def cpu_of(data, *args):
@@ -242,35 +240,30 @@ def cpu_of(data, *args):
     return took.children_user + took.children_system - began.children_user - began.children_system, res
 
 
-def swollen():
+def test_swollen():
     """Files of 1 MiB with debug information of 1 GiB: there are no lines of it, and no time goes into it."""
     took = {}
     with Directory() as d:
-        with open(d.path("it.c"), "w") as f:
-            f.write("int scan(int x) { return x * 3; }\n")
         for section in b"", b".debug_str", b".zdebug_str":
-            subprocess.run(["gcc", "-g", "-O2", "-shared", "-fPIC", "-Wl,-z,noseparate-code,--build-id=none", "-o", "it.so",
-                            "it.c"], check=True, cwd=d.name)
+            library(d, "int scan(int x) { return x * 3; }\n", "-g", "-O2", "-Wl,--build-id=none")
             if b"z" in section:
                 subprocess.run(["objcopy", "--rename-section", ".debug_str=.zdebug_str", "it.so"], check=True, cwd=d.name)
             if section:
                 inflate(d.path("it.so"), section, 1 << 30)
-            out = subprocess.run(["nm", "-D", d.path("it.so")], stdout=subprocess.PIPE, check=True).stdout.decode()
-            at, = [int(line.split()[0], 16) for line in out.splitlines() if line.endswith(" scan")]
+            at = addresses(d, "-D")["scan"]
             data = r.header(0) + r.target(0, 7, b"x") + r.mark(SEC, 1, b"m")
             data += r.mapping(0, 7, 1 << 28, (1 << 28) + 8192, "rx", d.path("it.so").encode(), 0,
                               os.stat(d.path("it.so")).st_ino)
             took[section], res = cpu_of(data + r.stack(SEC, 7, 7, 1, [(1 << 28) + at + 1], reason=1) + r.end(2 * SEC),
                                         "peaks", "--json")
-            got = [x["function"] for x in map(json.loads, res.stdout.splitlines()) if x["type"] == "frame"]
+            got = functions(res)
             ok(got == [None if section else "scan"] and took[section] < 4 * took[b""] + 1,
                "debug information %s of a small file" % section.decode(), got, took, res.stderr)
 
 
 def of_one(d, name, *functions):
     """A recording with these functions of a file in a mark's stacks"""
-    out = subprocess.run(["nm", d.path("it.so")], stdout=subprocess.PIPE, check=True).stdout.decode()
-    at = {line.split()[-1]: int(line.split()[0], 16) for line in out.splitlines() if line[0] != " "}
+    at = addresses(d)
     data = r.header(0) + r.target(0, 7, b"x") + r.mark(SEC, 1, b"m")
     data += r.mapping(0, 7, 1 << 28, (1 << 28) + (1 << 20), "rx", d.path(name).encode(), 0, os.stat(d.path(name)).st_ino)
     return d.write("data", data + b"".join(r.stack(SEC, 7, 7, 1, [(1 << 28) + at[f] + 1], reason=1) for f in functions) +
@@ -338,13 +331,11 @@ scan:	.fill 64, 1, 0x90
 """
 
 
-def many_lines():
+def test_many_lines():
     """A file of 64 KiB has lines that take gigabytes."""
     for nr, file in (1000, b"it.c"), (40 << 20, None):
         with Directory() as d:
-            d.write("it.s", (LINES % nr).encode())
-            subprocess.run(["gcc", "-shared", "-nostdlib", "-Wl,--build-id=none,-z,noseparate-code,--compress-debug-sections=zlib",
-                            "-o", "it.so", "it.s"], check=True, cwd=d.name)
+            library(d, LINES % nr, "-nostdlib", "-Wl,--build-id=none,--compress-debug-sections=zlib")
             data = of_one(d, "it.so", "scan", "scan")
             if file:
                 res = run("report", "peaks", "--json", "-i", data)
@@ -357,32 +348,29 @@ def many_lines():
                 ok(taken < 300 << 10 and os.path.getsize(d.path("it.so")) < 1 << 17, "memory for lines", "%d KiB" % taken)
 
 
-def traps():
+def test_traps(d):
     """Files of less than 1 MiB that libdw would take gigabytes for"""
-    with Directory() as d:
-        with open(d.path("it.c"), "w") as f:
-            f.write("__attribute__((noinline)) static int hidden(int x) { return x * 3; }\nint scan(int x) { return hidden(x) + 1; }\n")
-        subprocess.run(["gcc", "-O2", "-shared", "-fPIC", "-Wl,-z,noseparate-code,--build-id=none", "-o", "it.so", "it.c"],
+    library(d, "__attribute__((noinline)) static int hidden(int x) { return x * 3; }\n"
+            "int scan(int x) { return hidden(x) + 1; }\n", "-O2", "-Wl,--build-id=none")
+    subprocess.run(["objcopy", "--only-keep-debug", "it.so", "it.debug"], check=True, cwd=d.name)
+    for what, body in ("data", lzma.compress(d.read("it.debug"))), ("bomb", packed(2000)):
+        d.write(what, body)
+        subprocess.run(["objcopy", "--strip-all", "--add-section", ".gnu_debugdata=" + what, "it.so", what + ".so"],
                        check=True, cwd=d.name)
-        subprocess.run(["objcopy", "--only-keep-debug", "it.so", "it.debug"], check=True, cwd=d.name)
-        for what, body in ("data", lzma.compress(d.read("it.debug"))), ("bomb", packed(2000)):
-            d.write(what, body)
-            subprocess.run(["objcopy", "--strip-all", "--add-section", ".gnu_debugdata=" + what, "it.so", what + ".so"],
-                           check=True, cwd=d.name)
-        res = run("report", "peaks", "--json", "-i", of_one(d, "data.so", "scan", "hidden"))
-        got = [x["function"] for x in map(json.loads, res.stdout.splitlines()) if x["type"] == "frame"]
-        ok(got == ["scan", "hidden"], "functions of .gnu_debugdata", got, res.stderr)
-        d.write("packed.so", packed(2000))
-        for name, nr in ("sections.so", 1 << 20), ("table.so", 1 << 23):
-            data, size = with_sections(d.read("it.so"), nr)
-            os.truncate(d.write(name, data), size)
-        for name in "bomb.so", "packed.so", "sections.so", "table.so":
-            taken = peak_rss("report", "peaks", "-i", of_one(d, name, "scan"))
-            blocks = os.stat(d.path(name)).st_blocks
-            if taken is None:
-                skip("memory for " + name, "not built")
-            else:
-                ok(taken < 300 << 10 and blocks < 2048, "memory for " + name, "%d KiB" % taken, "%d blocks" % blocks)
+    res = run("report", "peaks", "--json", "-i", of_one(d, "data.so", "scan", "hidden"))
+    got = functions(res)
+    ok(got == ["scan", "hidden"], "functions of .gnu_debugdata", got, res.stderr)
+    d.write("packed.so", packed(2000))
+    for name, nr in ("sections.so", 1 << 20), ("table.so", 1 << 23):
+        data, size = with_sections(d.read("it.so"), nr)
+        os.truncate(d.write(name, data), size)
+    for name in "bomb.so", "packed.so", "sections.so", "table.so":
+        taken = peak_rss("report", "peaks", "-i", of_one(d, name, "scan"))
+        blocks = os.stat(d.path(name)).st_blocks
+        if taken is None:
+            skip("memory for " + name, "not built")
+        else:
+            ok(taken < 300 << 10 and blocks < 2048, "memory for " + name, "%d KiB" % taken, "%d blocks" % blocks)
 
 
 # functions put into one another, %(nr)d of them with the same %(nr)d ranges; in none is the code
@@ -428,26 +416,21 @@ scan:	.fill 4096, 1, 0x90
 """
 
 
-def ranges():
+def test_ranges(d):
     """Debug information may ask for time by the square at each address: it gets some seconds."""
-    with Directory() as d:
-        with open(d.path("it.s"), "w") as f:
-            f.write(RANGES % {"nr": 15000})
-        subprocess.run(["gcc", "-shared", "-nostdlib", "-Wl,--build-id=none,-z,noseparate-code", "-o", "it.so", "it.s"],
-                       check=True, cwd=d.name)
-        out = subprocess.run(["nm", "-D", d.path("it.so")], stdout=subprocess.PIPE, check=True).stdout.decode()
-        at, = [int(line.split()[0], 16) for line in out.splitlines() if line.endswith(" scan")]
-        data = r.header(0) + r.target(0, 7, b"x") + r.mark(SEC, 1, b"m")
-        data += r.mapping(0, 7, 1 << 28, (1 << 28) + 65536, "rx", d.path("it.so").encode(), 0, os.stat(d.path("it.so")).st_ino)
-        data += b"".join(r.stack(SEC, 7, i, 1, [(1 << 28) + at + 1 + i], reason=1) for i in range(1, 16))
-        took, res = cpu_of(data + r.end(2 * SEC), "peaks", "--json")
-        got = [x["function"] for x in map(json.loads, res.stdout.splitlines()) if x["type"] == "frame"]
-        ok(got == ["scan"] and took < 10 and res.stderr.count(b"takes too long") == 1,
-           "ranges by the square", got, took, res.stderr)
-        print("# CPU time: %s" % took)
+    library(d, RANGES % {"nr": 15000}, "-nostdlib", "-Wl,--build-id=none")
+    at = addresses(d, "-D")["scan"]
+    data = r.header(0) + r.target(0, 7, b"x") + r.mark(SEC, 1, b"m")
+    data += r.mapping(0, 7, 1 << 28, (1 << 28) + 65536, "rx", d.path("it.so").encode(), 0, os.stat(d.path("it.so")).st_ino)
+    data += b"".join(r.stack(SEC, 7, i, 1, [(1 << 28) + at + 1 + i], reason=1) for i in range(1, 16))
+    took, res = cpu_of(data + r.end(2 * SEC), "peaks", "--json")
+    got = functions(res)
+    ok(got == ["scan"] and took < 10 and res.stderr.count(b"takes too long") == 1,
+       "ranges by the square", got, took, res.stderr)
+    print("# CPU time: %s" % took)
 
 
-def many():
+def test_many():
     """In any order: what comes later replaces what was there; time is not by the square."""
     rng = random.Random(1)
     bodies, found = [], {}
@@ -462,7 +445,7 @@ def many():
     for i in range(0, len(pages), 40):
         data += r.stack(SEC, 7, 7 + i, 1, [page << 12 for page in pages[i:i + 40]], reason=1)
     res = run("report", "peaks", "--json", "-i", "-", stdin=data + r.end(2 * SEC))
-    got = [x["path"] for x in map(json.loads, res.stdout.splitlines()) if x["type"] == "frame"]
+    got = [x["path"] for x in parsed(res) if x["type"] == "frame"]
     ok(sorted(map(str, got)) == sorted(str(found.get(page)) for page in pages), "the last mapping of each page", got[:9])
     order = list(range(100000))
     took = {}
@@ -477,7 +460,7 @@ def many():
     print("# CPU time: %s" % took)
 
 
-def compiled():
+def test_compiled():
     """perf-PID.map: of the process's user or root, a file, in its mount namespace."""
     cases = (
         ("", WRITE, ["LazyCompile:*inner app.js:7", "new", None]),
@@ -518,7 +501,7 @@ def elf(names, strings):
     return head.ljust(4096, b"\0") + b"".join(parts) + table
 
 
-def crowded():
+def test_crowded():
     """Many functions at one address, with names that are alike but for their ends: no work by the square."""
     nr, took = 20000, {}
     with Directory() as d:
@@ -531,7 +514,7 @@ def crowded():
                                                os.stat(path).st_ino) +
                                      r.mark(SEC, 1, b"m") + r.stack(SEC, 7, 7, 1, [(1 << 28) + 0x1004], reason=1) +
                                      r.end(2 * SEC), "peaks", "--json")
-            name = [x["function"] for x in map(json.loads, res.stdout.splitlines()) if x["type"] == "frame"]
+            name = functions(res)
             ok(name and name[0] and set(name[0]) <= set("abc"), "a function of %d at one address" % nr, res.stderr)
     ok(took["long"] < 4 * took["short"] + 1, "long names", took)
     print("# CPU time: %s" % took)
@@ -548,7 +531,7 @@ def crowded():
     ok(took["one address"] < 4 * took["own addresses"] + 1, "many entries of perf-PID.map", took)
 
 
-def large():
+def test_large():
     """Maps of many processes, which cost their owner nothing"""
     hole = 'name = "/tmp/perf-%d.map" % os.getpid()\nopen(name, "w").truncate(64 << 20)\n'
     children = [subprocess.Popen([sys.executable, "-c", CHILD % ("", hole), "code", ""], stdin=subprocess.PIPE,
@@ -569,7 +552,7 @@ def large():
             os.unlink("/tmp/perf-%d.map" % p.pid)
 
 
-def scattered():
+def test_scattered():
     """A process with as many mappings as it may have, none of which is code that a recording says is there"""
     took = {}
     for what, nr in ("few", 1), ("many", 50000):
@@ -614,7 +597,7 @@ int main(void)
 """
 
 
-def stacks():
+def test_stacks():
     with Directory() as d:
         with open(d.path("s.c"), "w") as f:
             f.write(STACKS)
@@ -636,21 +619,3 @@ def stacks():
     whole = {start: what[2] for start, what in seen.items()}
     ok(len(tids) == 3 and len(of) == 2 and not [s for s in of if s <= arena < whole[s]],
        "an arena with a stack in it is no thread's; a thread's stack is", of, arena, tids)
-
-
-def main(_accept):
-    files()
-    mangled()
-    pipes()
-    sparse()
-    swollen()
-    traps()
-    many_lines()
-    ranges()
-    truncated()
-    many()
-    compiled()
-    crowded()
-    large()
-    scattered()
-    stacks()

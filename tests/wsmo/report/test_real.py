@@ -24,9 +24,6 @@ LOOKS = (
     ("cc1", "regions", ("--time", "2,2.2", "--class", "heap,stack")),
     ("redis", "raw", ("--time", "2,3")),
     ("redis", "peaks", ()),
-    ("redis", "hot-top", ("--top", "5")),
-    ("cc1", "curve", ()),
-    ("cc1", "sizing", ()),
     ("sort", "heatmap", ()),
     ("redis", "heatmap-wide", ("--size", "160x50")),
     ("cc1", "heatmap-256", ("--color", "256", "--size", "100x30")),
@@ -42,7 +39,7 @@ def view_of(name):
     return {"percentiles": "wss"}.get(name, name.split("-")[0])
 
 
-def looks(accept):
+def test_looks(accept):
     for program, name, options in LOOKS:
         data = os.path.join(HERE, "recordings", program + ".data")
         res = run("report", view_of(name), *options, "-i", data)
@@ -104,8 +101,7 @@ def nothing(data, program):
             fails(run("report", view, "-i", data), "no %s of %s" % (view, program), "3 windows")
 
 
-def main(accept):
-    looks(accept)
+def test_programs():
     for program in PROGRAMS:
         data = os.path.join(HERE, "recordings", program + ".data")
         numbers(data, program)

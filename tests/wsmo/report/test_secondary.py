@@ -3,7 +3,7 @@
 import json
 
 import records as r
-from command import Directory, ok, run
+from command import Directory, ok, parsed, run
 from fakemodule import Stream
 
 S = 10**9
@@ -30,7 +30,7 @@ def recording(reason=2, flag=FLAG):
 def flagged(res):
     """By pid, whether its objects say so."""
     found = {}
-    for x in map(json.loads, res.stdout.splitlines()):
+    for x in parsed(res):
         if "pid" in x:
             found.setdefault(x["pid"], set()).add(x.get("secondary_mmu", False))
         else:
@@ -69,7 +69,7 @@ def live(flags):
         return res
 
 
-def main(_accept):
+def test_marked():
     with Directory() as d:
         reports(d)
     res = live({7: FLAG | 2})

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 """report curve and sizing: curves known in closed form, filters, errors, pictures."""
 import re
-import json
 import math
 import os
 import random
 import shutil
 import statistics
-import xml.etree.ElementTree as xml
 
+import forms
 import records as r
 import samples
-from command import HERE, Directory, every, fails, golden, ok, run, same_numbers, skip
+from command import HERE, every, fails, golden, needs, ok, parsed, plotted, run
 
 SEC = samples.SEC
 MIB = samples.MIB
@@ -42,8 +41,7 @@ def recording(size, windows=WINDOWS, seconds=300, width=0.02, pids=(7,), cls="al
 
 
 def lines(view, data, *args):
-    res = run("report", view, "--json", "-i", "-", *args, stdin=data)
-    return [json.loads(line) for line in res.stdout.splitlines()]
+    return parsed(run("report", view, "--json", "-i", "-", *args, stdin=data))
 
 
 # Of pages that are each used at random moments, RATE times a second: closed forms
@@ -62,7 +60,7 @@ def two_periods(window, _=0):
     return PAGE * (FEW * min(1, window / SHORT) + MANY * min(1, window / LONG))
 
 
-def curve():
+def test_curve():
     got = lines("curve", recording(random_use))
     ok([x["window_us"] for x in got] == [10**6 * window for window in WINDOWS] and
        all(abs(x["bytes"] - random_use(x["window_us"] / 1e6)) < 1 and
@@ -91,7 +89,7 @@ def curve():
        "rates never rise with the limit, whatever the noise", rates)
 
 
-def pooled():
+def test_pooled():
     """Estimates of longer windows may be smaller: means are pooled, nothing is a maximum."""
     told = [x * MIB for x in (10, 30, 20, 40, 38, 36, 50, 60)]
     data = recording(lambda window, _: told[[x for x in range(8) if WINDOWS[x] >= window][0]])
@@ -121,7 +119,7 @@ def pooled():
            limits, found[1])
 
 
-def closed_forms():
+def test_closed_forms():
     data = recording(random_use)
     got = [x for x in lines("sizing", data) if x["limit"] < 0.95 * N * PAGE]
     wrong = []
@@ -174,7 +172,7 @@ def closed_forms():
        "more than the longest window's set: less than so many", x[-1])
 
 
-def growth():
+def test_growth():
     # 50 pages a second that are used once, besides pages used at random
     def growing(window, _):
         return random_use(window) + 50 * PAGE * window
@@ -198,7 +196,7 @@ def growth():
     ok("first time" not in text and "known (7)" in text, "if there are any", text)
 
 
-def together():
+def test_together():
     alone = lines("sizing", recording(random_use), "--limit", "30M")[0]
     got = lines("sizing", recording(random_use, pids=(7, 8)), "--limit", "30M,60M")
     ours = [x for x in got if x["pid"] is None]
@@ -218,10 +216,10 @@ def together():
        "--time; windows longer than it allows are left out", got)
 
 
-def whole_windows():
+def test_whole_windows():
     short = recording(random_use, seconds=90)
     res = run("report", "curve", "--json", "-i", "-", stdin=short)
-    got = [json.loads(line) for line in res.stdout.splitlines()]
+    got = parsed(res)
     ok([x["window_us"] for x in got] == [10**6 * window for window in WINDOWS[:-1]] and res.returncode == 0 and
        b"windows above 1m00s, up to 2m00s, do not count" in res.stderr and
        all(abs(x["bytes"] - random_use(x["window_us"] / 1e6)) < 1 for x in got),
@@ -240,7 +238,7 @@ def whole_windows():
     ok(len(got) == 7 and got[0]["bytes"] == 300 * MIB, "another program begins anew", got)
 
 
-def errors():
+def test_errors():
     one = recording(random_use, windows=(1,))
     for view in ("curve", "sizing"):
         fails(run("report", view, "-i", "-", stdin=one), view + " of one window",
@@ -268,52 +266,37 @@ def errors():
        "a process that uses nothing", lines("sizing", zero))
     for args, word in ((("--limit", "x"), "'x'"), (("--limit", "0"), "'0'"), (("--limit", ""), "''"),
                        (("--limit", ",".join(["1M"] * 65)), "64"),
-                       (("--max-refaults", "0"), "'0'"), (("--max-refaults", "-1"), "'-1'"),
-                       (("-o", "x"), "'x'"), (("-o", "x.png", "--json"), "picture"),
-                       (("--sort", "size"), "--sort")):
+                       (("--max-refaults", "0"), "'0'"), (("--max-refaults", "-1"), "'-1'")):
         res = run("report", "sizing", *args, "-i", "-", stdin=b"")
         ok(res.returncode == 2 and word in res.stderr.decode() and not res.stdout,
            "refused: sizing " + " ".join(args)[:40], res.stderr)
 
 
-# name, view, recording
-PICTURES = (("curve", "curve", random_use), ("sizing", "sizing", random_use),
-            ("steps", "sizing", two_periods))
+@needs(shutil.which("gnuplot"), "gnuplot is not installed")
+def test_pictures(d):
+    for name, view, size in (("curve", "curve", random_use), ("sizing", "sizing", random_use),
+                             ("steps", "sizing", two_periods)):
+        res = run("report", view, "-o", d.path(name + ".svg"), "-i", "-", stdin=recording(size))
+        ok(res.returncode == 0 and not res.stdout and not res.stderr, name + ".svg", res)
+    for name, *words in (("curve", "known (7)", "window", "2m00s", "working set, MiB",
+                          "95 % interval"),
+                         ("sizing", "known (7)", "limit, MiB", "refaults a second", "ends at 100")):
+        text = " ".join(forms.svg_texts(d.read(name + ".svg")))
+        ok(all(word in text for word in words), "labels of %s" % name, text)
+    fails(run("report", "sizing", "-o", d.path("n.png"), "-i", "-",
+              stdin=recording(random_use, windows=(1,))), "no picture of one window", "3 windows")
+    fails(run("report", "curve", "-o", d.path("n.png"), "-i", "-",
+              stdin=recording(random_use, pids=range(1, 10), seconds=200)),
+          "nor of ten curves", "10 curves")
+    ok(not os.path.exists(d.path("n.png")), "nothing is left of those")
 
 
-def pictures():
-    if not shutil.which("gnuplot"):
-        skip("pictures", "gnuplot is not installed")
-        return
-    with Directory() as d:
-        for name, view, size in PICTURES:
-            for suffix, magic in (("png", b"\x89PNG"), ("pdf", b"%PDF-"), ("svg", b"<?xml")):
-                file = d.path(name + "." + suffix)
-                res = run("report", view, "-o", file, "-i", "-", stdin=recording(size))
-                ok(res.returncode == 0 and not res.stdout and not res.stderr and
-                   d.read(name + "." + suffix).startswith(magic), "%s.%s" % (name, suffix), res)
-        for name, *words in (("curve", "known (7)", "window", "2m00s", "working set, MiB",
-                              "95 % interval"),
-                             ("sizing", "known (7)", "limit, MiB", "refaults a second", "ends at 100")):
-            text = " ".join("".join(t.itertext()) for t in xml.fromstring(d.read(name + ".svg")).iter()
-                            if t.tag.endswith("}text"))
-            text = " ".join(text.split())
-            ok(all(word in text for word in words), "labels of %s" % name, text)
-        fails(run("report", "sizing", "-o", d.path("n.png"), "-i", "-",
-                  stdin=recording(random_use, windows=(1,))), "no picture of one window", "3 windows")
-        fails(run("report", "curve", "-o", d.path("n.png"), "-i", "-",
-                  stdin=recording(random_use, pids=range(1, 10), seconds=200)),
-              "nor of ten curves", "10 curves")
-        ok(not os.path.exists(d.path("n.png")), "nothing is left of those")
-
-
-def real():
+def test_real():
     """patterns zipf, recorded: distinct pages of 2000 draws a second are known. But in the first
     15 s the machine was too busy for so many: windows that reach that far back are left out."""
     data = os.path.join(HERE, "recordings", "windows.data")
-    got = [json.loads(line) for line in
-           run("report", "curve", "--json", "--window", "3,4,6,9,12,16", "-i", data,
-               "--time", "31,").stdout.splitlines()]
+    got = parsed(run("report", "curve", "--json", "--window", "3,4,6,9,12,16", "-i", data,
+               "--time", "31,"))
     pages = 64 * MIB // PAGE
     chance = [math.log1p(1 / rank) / math.log(pages + 1) for rank in range(1, pages + 1)]
     wrong = []
@@ -324,7 +307,7 @@ def real():
     ok(len(got) == 6 and not wrong, "a real recording: the truth is within the intervals", wrong)
 
 
-def golden_files(accept):
+def test_golden_files(accept):
     random_uses = recording(random_use, rss=lambda t: 90 * MIB)
     steps = recording(two_periods, pids=(7, 8))
     data = os.path.join(HERE, "recordings", "windows.data")
@@ -334,35 +317,14 @@ def golden_files(accept):
             res = run("report", view, *args, stdin=stdin)
             golden("sizing/%s.%s.txt" % (name, view), res.stdout, accept,
                    not res.returncode and not res.stderr, res.stderr)
-            same_numbers("%s of %s" % (view, name), "report", view, *args, stdin=stdin)
 
 
-def dot():
+def test_dot():
     """The dot of a picture is where its band ends on the dashed line."""
     with open(os.path.join(HERE, "recordings", "windows.data"), "rb") as f:
         data = f.read()
-    with Directory() as d:
-        with open(d.path("gnuplot"), "w") as f:
-            f.write("#!/bin/sh\ncat >%s\n" % d.path("told"))
-        os.chmod(d.path("gnuplot"), 0o755)
-        run("report", "sizing", "--max-refaults", "700", "-o", d.path("a.svg"), "-i", "-", stdin=data,
-            env={"PATH": d.name + ":/usr/bin:/bin"})
-        told = d.read("told").decode()
+    told = plotted(data, ("report", "sizing", "--max-refaults", "700"))
     dots = re.findall(r"\$points\d+ << END\n(\S+) (\S+)\n", told)
     line = re.findall(r"set arrow from graph 0, first (\d+) ", told)
     ok(dots and line == ["700"] and all(630 < float(y) <= 700 for _, y in dots) and
        "enough" in told and "refaults a second (dashed)" in told, "dot, axis and dashed line say the same", dots, line)
-
-
-def main(accept):
-    dot()
-    curve()
-    pooled()
-    closed_forms()
-    growth()
-    together()
-    whole_windows()
-    errors()
-    pictures()
-    real()
-    golden_files(accept)

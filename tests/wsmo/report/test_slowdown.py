@@ -5,7 +5,7 @@ import math
 
 import records as r
 from command import every, ok, run
-from test_sizing import MIB, N, PAGE, RATE, lines, random_use, recording
+from test_sizing import MIB, N, RATE, lines, random_use, recording
 
 # seconds: of swap, and of files
 SWAP, HALF, FILE = 100e-6, 5e-6, 1e-3
@@ -18,7 +18,7 @@ def text(data, *args):
     return run("report", "sizing", "-i", "-", *args, stdin=data)
 
 
-def measured():
+def test_measured():
     data = recording(random_use, first=SWAP_RECORD)
     got = [x for x in lines("sizing", data) if x["bound"] == ""]
     off = [x for x in got if abs(x["slowdown"] - SWAP * x["refaults_per_s"]) > 1e-5 or
@@ -38,7 +38,7 @@ def measured():
        "zram0) before the recording." in res.stdout.decode() and not res.stderr, "the text", res)
 
 
-def not_measured():
+def test_not_measured():
     plain = recording(random_use)
     res = text(plain)
     ok("SLOWDOWN" not in res.stdout.decode() and "A refault" not in res.stdout.decode(),
@@ -58,7 +58,7 @@ def not_measured():
        abs(got["slowdown_high"] / got["refaults_high_per_s"] - 1e-3) < 1e-6, "and overrides what was measured", got)
 
 
-def of_files():
+def test_of_files():
     """A quarter of the pages are a file's."""
     def files(window, _=0):
         return random_use(window) / 4
@@ -81,7 +81,7 @@ def of_files():
        "all together", whole)
 
 
-def read_around():
+def test_read_around():
     """Of what files have under a limit, a part was read around what is used: half of it is lost."""
     def files(window, _=0):
         return random_use(window) / 2
@@ -107,7 +107,7 @@ def read_around():
     ok(got["refaults_per_s"] == at(40 * MIB, 0)["refaults_per_s"], "more than all is no share", got)
 
 
-def knee():
+def test_knee():
     data = recording(random_use, first=SWAP_RECORD)
 
     def marked(*args):
@@ -130,7 +130,7 @@ def knee():
     ok("may cause a slowdown above 0.01 %; record longer windows" in res, "if no limit does", res)
 
 
-def errors():
+def test_errors():
     for args, word in ((("--max-slowdown", "0"), "no refault"), (("--max-slowdown", "x"), "'x'"),
                        (("--max-slowdown", "101%"), "101"), (("--refault-cost", "0"), "0"),
                        (("--refault-cost", "x"), "'x'")):
@@ -144,12 +144,3 @@ def errors():
                    .stdout.splitlines()[1])
     ok(x["type"] == "refault" and x["refaults"] == 1024 and x["mean_ns"] == 100000 and
        x["text"] == "/dev/zram0 on zram0", "report raw", x)
-
-
-def main(_accept):
-    measured()
-    not_measured()
-    of_files()
-    read_around()
-    knee()
-    errors()

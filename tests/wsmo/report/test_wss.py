@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """report wss: percentiles, order, bars, the picture."""
-import json
 import os
 import random
 import re
 import shutil
-import xml.etree.ElementTree as xml
 
+import forms
 import records as r
 import samples
 import screen
-from command import Directory, fails, ok, run, skip
+from command import Directory, fails, needs, ok, parsed, run
 
 SEC = samples.SEC
 MIB = samples.MIB
@@ -28,11 +27,10 @@ def recording(sizes, cls="all", window_us=1000000, proc=True):
 
 
 def lines(data, *args):
-    res = run("report", "wss", "--json", "-i", "-", *args, stdin=data)
-    return [json.loads(line) for line in res.stdout.splitlines()]
+    return parsed(run("report", "wss", "--json", "-i", "-", *args, stdin=data))
 
 
-def percentiles():
+def test_percentiles():
     rng = random.Random(7)
     for n in (1, 2, 3, 4, 10, 99, 100, 101, 1000):
         sizes = [rng.randrange(1, 1 << 30) for _ in range(n)]
@@ -56,7 +54,7 @@ def percentiles():
     ok(len(got) == 1 and got[0]["bytes"] == 32 * MIB, "filters hold for them", got)
 
 
-def order():
+def test_order():
     sizes = [5, 3, 9, 1, 7]
     got = [x["bytes"] for x in lines(recording(sizes), "--sort", "size")]
     ok(got == sorted(sizes), "--sort size", got)
@@ -68,7 +66,7 @@ def order():
     ok(len(groups) == len(set(groups)) == 5, "classes stay together", groups)
 
 
-def bars():
+def test_bars():
     data = recording([100 * MIB, 50 * MIB, 0], proc=False)
     for locale, low, high in (("C.UTF-8", "\u2588", "\u2591"), ("C", "#", "-")):
         out = run("report", "wss", "-i", "-", stdin=data,
@@ -85,75 +83,47 @@ def bars():
                "as wide as %d columns" % columns, max(widths), out)
 
 
-def refused():
+def test_refused():
     for args, word in ((("--percentiles=101",), "percentile"),
                        (("--percentiles=1,",), "percentile"),
                        (("--percentiles=x",), "percentile"),
-                       (("--percentiles=" + ",".join(["1"] * 33),), "at most"),
-                       (("--sort", "name"), "--sort"), (("-o", "x"), "'x'"),
-                       (("-o", "x.png", "--json"), "picture"),
-                       (("-o", "x.png", "--size", "599x300"), "600x300"),
-                       (("--size", "800x600"), "-o"),
-                       (("-o", "x.png", "--address", "1,2"), "--address")):
+                       (("--percentiles=" + ",".join(["1"] * 33),), "at most")):
         res = run("report", "wss", *args, "-i", "-", stdin=samples.main())
         ok(res.returncode == 2 and word in res.stderr.decode() and
            not res.stdout, "refused: " + " ".join(args), res.stderr)
 
 
-def curves(svg):
-    """Texts of the picture, and how many paths of each colour it has."""
-    root = xml.fromstring(svg)
-    text = " ".join("".join(t.itertext()) for t in root.iter()
-                    if t.tag.endswith("}text"))
-    return " ".join(text.split()), re.findall(rb"rgb\( *(\d+), *(\d+), *(\d+)\)", svg)
+@needs(shutil.which("gnuplot"), "gnuplot is not installed")
+def test_picture(d):
+    run("report", "wss", "-o", d.path("w.svg"), "-i", "-", stdin=samples.main())
+    text = " ".join(forms.svg_texts(d.read("w.svg")))
+    ok(all(w in text for w in ("redis-new (4242) working set, window 1 s",
+                               "resident (4242)", "time, s", "size, MiB",
+                               "95 % interval", "(77)")), "its labels", text)
+    run("report", "wss", "-o", d.path("h.svg"), "--class", "heap", "-i", "-",
+        stdin=samples.main())
+    text = " ".join(forms.svg_texts(d.read("h.svg")))
+    ok("(4242) heap" in text and "working set" not in text, "--class", text)
 
+    run("report", "wss", "-o", d.path("c.svg"), "-i", "-", "--size",
+        "1000x600", stdin=recording([100 * MIB, 200 * MIB]))
+    svg = d.read("c.svg").decode()
+    # the band goes along the upper ends and back along the lower ones
+    band = re.findall(r"points = '([^']*)'", svg) or \
+        re.findall(r"<polygon[^>]*points *= *['\"]([^'\"]*)", svg)
+    points = [tuple(map(float, p.split(","))) for p in band[0].split()]
+    ys = [y for _, y in points]
+    # the four ends are 90, 110, 180 and 220 MiB: equal steps, equal distances
+    y = sorted(set(ys), reverse=True)
+    ok(len(y) == 4 and abs((y[0] - y[1]) / (y[2] - y[3]) - 0.5) < 0.02 and
+       abs((y[0] - y[2]) / (y[1] - y[3]) - 90 / 110) < 0.02,
+       "the band is the interval", points)
 
-def picture():
-    if not shutil.which("gnuplot"):
-        skip("pictures", "gnuplot is not installed")
-        return
-    with Directory() as d:
-        for suffix, magic in (("png", b"\x89PNG"), ("pdf", b"%PDF-"), ("svg", b"<?xml")):
-            name = d.path("w." + suffix)
-            res = run("report", "wss", "-o", name, "-i", "-", stdin=samples.main())
-            ok(res.returncode == 0 and not res.stdout and not res.stderr and
-               d.read("w." + suffix).startswith(magic), "a picture: " + suffix, res)
-        text, _ = curves(d.read("w.svg"))
-        ok(all(w in text for w in ("redis-new (4242) working set, window 1 s",
-                                   "resident (4242)", "time, s", "size, MiB",
-                                   "95 % interval", "(77)")), "its labels", text)
-        run("report", "wss", "-o", d.path("h.svg"), "--class", "heap", "-i", "-",
-            stdin=samples.main())
-        text, _ = curves(d.read("h.svg"))
-        ok("(4242) heap" in text and "working set" not in text, "--class", text)
-
-        run("report", "wss", "-o", d.path("c.svg"), "-i", "-", "--size",
-            "1000x600", stdin=recording([100 * MIB, 200 * MIB]))
-        svg = d.read("c.svg").decode()
-        # the band goes along the upper ends and back along the lower ones
-        band = re.findall(r"points = '([^']*)'", svg) or \
-            re.findall(r"<polygon[^>]*points *= *['\"]([^'\"]*)", svg)
-        points = [tuple(map(float, p.split(","))) for p in band[0].split()]
-        ys = [y for _, y in points]
-        # the four ends are 90, 110, 180 and 220 MiB: equal steps, equal distances
-        y = sorted(set(ys), reverse=True)
-        ok(len(y) == 4 and abs((y[0] - y[1]) / (y[2] - y[3]) - 0.5) < 0.02 and
-           abs((y[0] - y[2]) / (y[1] - y[3]) - 90 / 110) < 0.02,
-           "the band is the interval", points)
-
-        fails(run("report", "wss", "-o", d.path("n.png"), "--time", "90,", "-i",
-                  "-", stdin=samples.main()), "nothing to draw", "--time")
-        many = r.header(0) + b"".join(
-            r.wss(SEC, pid, "all", 1, 1, 1, 1) for pid in range(1, 10))
-        many += r.end(2 * SEC)
-        fails(run("report", "wss", "-o", d.path("n.png"), "-i", "-", stdin=many),
-              "too many curves", "9 curves", "--pid")
-        ok(not os.path.exists(d.path("n.png")), "no picture after a failure")
-
-
-def main(_accept):
-    percentiles()
-    order()
-    bars()
-    refused()
-    picture()
+    fails(run("report", "wss", "-o", d.path("n.png"), "--time", "90,", "-i",
+              "-", stdin=samples.main()), "nothing to draw", "--time")
+    many = r.header(0) + b"".join(
+        r.wss(SEC, pid, "all", 1, 1, 1, 1) for pid in range(1, 10))
+    many += r.end(2 * SEC)
+    fails(run("report", "wss", "-o", d.path("n.png"), "-i", "-", stdin=many),
+          "too many curves", "9 curves", "--pid")
+    ok(not os.path.exists(d.path("n.png")), "no picture after a failure")
