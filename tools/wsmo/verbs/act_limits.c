@@ -325,6 +325,7 @@ bool limits_reclaim(const struct act_limits *l)
 
 #define BLOCKS_MAX	(1 << 20)	/* 2 TiB */
 #define BLOCKS_A_SCAN	64		/* blocks between two looks at the clock */
+#define BLOCKS_AHEAD	8		/* max. neighbours whose pages are read at once */
 
 /* Pages that came back are left alone for this long (five minutes) */
 #define BACK_FOR	(300 * NSEC_PER_SEC)
@@ -434,6 +435,16 @@ const __u64 *taken_back(const struct taken *t, __u64 addr)
 	return b && b->back_ns ? b->back : NULL;
 }
 
+/* Return: bytes of the block and its neighbours behind it */
+static __u64 neighbours(const struct taken_block *b, const struct taken_block *end)
+{
+	__u64 n = 1;
+
+	while (n < BLOCKS_AHEAD && b + n < end && b[n].addr == b->addr + n * ACT_BLOCK)
+		n++;
+	return n * ACT_BLOCK;
+}
+
 void taken_scan(struct taken *t, struct act_process *p, __u64 *refaulted,
 		__u64 until_ns)
 {
@@ -445,7 +456,9 @@ void taken_scan(struct taken *t, struct act_process *p, __u64 *refaulted,
 			break;
 		if (t->cursor >= t->blocks.nr)
 			t->cursor = 0;
+		p->ahead = neighbours(&block[t->cursor], block + t->blocks.nr);
 		update_block(&block[t->cursor], p, refaulted);
+		p->ahead = 0;
 		if (block[t->cursor].last.swapped || block[t->cursor].back_ns)
 			t->cursor++;
 		else
