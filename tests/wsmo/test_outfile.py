@@ -344,7 +344,33 @@ def calls():
                "%s leaves no temporary name" % sig.name, p.returncode, os.listdir(d.path("out")))
 
 
+def stuck():
+    """A reader that does not read: signals end wsmo, and the command that it runs."""
+    for sig in signal.SIGINT, signal.SIGTERM:
+        with fake() as (d, m):
+            reader, writer = os.pipe()
+            os.write(writer, bytes(65536))
+            command = ("sh", "-c", "echo $$ >%s; exec sleep 60" % d.path("pid")) if sig == signal.SIGTERM else ()
+            p = subprocess.Popen([WSMO, "record", "--debugfs", m.dir.name, "-o", "-",
+                                  *(("--", *command) if command else ("-p", str(os.getpid())))],
+                                 env=ENV, stdout=writer, stderr=subprocess.DEVNULL)
+            m.running.wait(20)
+            wait_for(lambda: not command or os.path.exists(d.path("pid")))
+            time.sleep(1)
+            p.send_signal(sig)
+            try:
+                p.wait(20)
+            except subprocess.TimeoutExpired:
+                p.kill()
+            ok(p.wait() == -sig, "%s ends a recording whose reader does not read" % sig.name, p.returncode)
+            if command:
+                ok(wait_for(lambda: not os.path.exists("/proc/%d" % int(d.read("pid"))), 5), "  and its command")
+            os.close(reader)
+            os.close(writer)
+
+
 def main(_accept):
+    stuck()
     standard_output()
     links()
     meanwhile()

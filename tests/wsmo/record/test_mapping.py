@@ -176,8 +176,8 @@ def many(pages):
     else:
         ok(len(got) == len(maps(p.pid)) and not err, "%d mappings are told" % pages,
            len(got), err)
-    # one of them reads files that may not answer
-    ok(len(peak) == 2 and max(peak) < 3 << 10, "  in less than 3 MiB", peak)
+    # the others read files that may not answer
+    ok(len(peak) > 1 and max(peak) < 3 << 10, "  in less than 3 MiB", peak)
     p.kill()
     p.wait()
 

@@ -22,6 +22,7 @@
 #include "libwsmon/wsmon_records.h"
 #include "procfs.h"
 #include "record.h"
+#include "stuck.h"
 
 /* Options: whom, how long, and how */
 
@@ -781,8 +782,10 @@ int record_catch_signals(struct record *r, sigset_t *mask)
 	signal(SIGCHLD, SIG_DFL);
 	sigprocmask(SIG_BLOCK, &set, mask);
 	r->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-	if (r->signal_fd >= 0)
+	if (r->signal_fd >= 0) {
+		stuck_watch(r->signal_fd, &r->output.file.fd, &r->child.pid);
 		return 0;
+	}
 	msg("signals cannot be caught: %s", strerror(errno));
 	return -1;
 }
