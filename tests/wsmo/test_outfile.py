@@ -344,6 +344,27 @@ def calls():
                "%s leaves no temporary name" % sig.name, p.returncode, os.listdir(d.path("out")))
 
 
+def long_names():
+    """Names to which nothing can be appended"""
+    for length in 251, 252, 255:
+        name = "n" * length
+        with fake() as (d, m):
+            command = ("record", "--debugfs", m.dir.name, "-q", "-o", d.path(name), "--", "true")
+            res = run(*command)
+            ok(res.returncode == 0 and not res.stderr and d.read(name), "a name of %d bytes" % length, res)
+        for options, suffix in ((), b".old"), (("--rotate=5s", "--keep=20"), b".20"):
+            with fake() as (d, m):
+                d.write(name, r.header(1))
+                command = ("record", "--debugfs", m.dir.name, "-q", "-o", d.path(name), *options, "--", "true")
+                res = run(*command)
+                if length + len(suffix) <= 255:
+                    ok(res.returncode == 0, "  has room for " + suffix.decode(), res)
+                else:
+                    ok(res.returncode == 1 and b"no room for the " + suffix in res.stderr and
+                       res.stderr.count(b"\n") == 1 and not m.targets and d.read(name) == r.header(1),
+                       "  has no room for %s: that is said before" % suffix.decode(), res)
+
+
 def stuck():
     """A reader that does not read: signals end wsmo, and the command that it runs."""
     for sig in signal.SIGINT, signal.SIGTERM:
@@ -370,6 +391,7 @@ def stuck():
 
 
 def main(_accept):
+    long_names()
     stuck()
     standard_output()
     links()
