@@ -202,6 +202,20 @@ def limits():
         ok(res.returncode == 1 and b"File too large; recording ends, the 96.0 KiB before were saved" in res.stderr and
            os.path.getsize(d.path("data")) == size and
            run("report", "wss", "-i", d.path("data")).returncode == 0, "record with ulimit -f", res)
+    with fake(script=player()) as (d, m):
+        res = run("record", "--debugfs", m.dir.name, "-o", "/dev/full", "-p", str(os.getpid()))
+        ok(res.returncode == 1 and res.stderr == b"wsmo: /dev/full: No space left on device; recording ends, nothing was saved\n",
+           "record: nothing is saved, nothing is to be seen", res)
+    with fake(script=player()) as (d, m):
+        d.write("scheme", b"4K null null 5% 500ms null stat\n")
+        res = run("act", "--debugfs", m.dir.name, "-s", d.path("scheme"), "-o", "/dev/full", "-p", str(os.getpid()))
+        ok(res.returncode == 1 and b"nothing was saved" in res.stderr and b"now see" not in res.stderr, "act", res)
+    with Directory() as d:
+        data = d.write("in", samples.main())
+        for command in ("export", "openmetrics"), ("export", "chrome"):
+            res = run(*command, "-i", data, "-o", "/dev/full")
+            ok(res.returncode == 1 and res.stderr == b"wsmo: /dev/full: cannot be written: No space left on device\n",
+               " ".join(command) + ": one message", res)
     with fake() as (d, m):
         res = run(*args(d, m, "-q", "--", "sh", "-c", "ulimit -f 1; exec cat /dev/zero >" + d.path("big")))
         ok(res.returncode == 128 + signal.SIGXFSZ, "  which kills a command as it always does", res)

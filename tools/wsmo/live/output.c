@@ -311,8 +311,11 @@ void output_flush(struct output *o)
 			o->bytes += n;
 		}
 	}
-	if (!o->error && o->used && o->file.dir >= 0 && !o->file.placed)
+	if (!o->error && o->used && o->file.dir >= 0 && !o->file.placed) {
 		o->error = commit(o);
+		if (o->error)
+			o->bytes = o->begun;
+	}
 	o->used = 0;
 }
 

@@ -630,14 +630,15 @@ static void tick(struct record *r, struct loop *l)
 
 static bool write_failed(struct record *r)
 {
-	char bytes[UNITS_LEN];
+	char bytes[UNITS_LEN], saved[64];
 
 	output_flush(&r->output);
 	if (!r->output.error)
 		return false;
+	snprintf(saved, sizeof(saved), "the %s before were saved", units_size(bytes, r->output.bytes));
 	if (r->output.error != -ECANCELED)
-		msg("%s: %s; recording ends, the %s before were saved", r->output.name,
-		    strerror(-r->output.error), units_size(bytes, r->output.bytes));
+		msg("%s: %s; recording ends, %s", r->output.name, strerror(-r->output.error),
+		    r->output.bytes ? saved : "nothing was saved");
 	fail(r);
 	return true;
 }

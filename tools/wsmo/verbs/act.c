@@ -933,7 +933,7 @@ static void report(const struct record *r)
 		msg("in %s: monitoring took %.2f %% of one CPU, acting %.2f %%; backed off %llu times",
 		    units_time(time, ran), 100.0 * (a->cpu_ns + r->stats.cpu_ns) / ran,
 		    100.0 * cpu / ran, a->limits.pauses);
-	if (r->file)
+	if (r->file && r->output.bytes)
 		msg("now see: wsmo report act -i %s", r->file);
 }
 
