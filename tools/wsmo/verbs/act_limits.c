@@ -292,6 +292,14 @@ static void look_at_goals(struct act_limits *l)
 	}, l->bytes_per_s);
 }
 
+/* The owner of a cgroup may switch its PSI off (cgroup.pressure) */
+static void look_away(struct act_limits *l)
+{
+	if (!l->blind_said)
+		msg("%s cannot be read any more: nothing is reclaimed while it cannot", l->psi ?: PSI_FILE);
+	l->blind_said = l->blind = true;
+}
+
 void limits_tick(struct act_limits *l, __u64 now, __u64 pages)
 {
 	double seconds = (double)(now - l->tick_ns) / NSEC_PER_SEC;
@@ -302,8 +310,12 @@ void limits_tick(struct act_limits *l, __u64 now, __u64 pages)
 	l->tick_ns = now;
 	l->refaults = pages / seconds;
 	l->pressure = -1;
-	if (l->has_psi && !read_stall(l, &stall)) {
-		l->pressure = (stall - l->stall_us) / 1e6 / seconds;
+	if (l->has_psi && read_stall(l, &stall)) {
+		look_away(l);
+	} else if (l->has_psi) {
+		if (!l->blind)
+			l->pressure = (stall - l->stall_us) / 1e6 / seconds;
+		l->blind = false;
 		l->stall_us = stall;
 	}
 	look_at_marks(l);
@@ -313,7 +325,7 @@ void limits_tick(struct act_limits *l, __u64 now, __u64 pages)
 
 bool limits_reclaim(const struct act_limits *l)
 {
-	return l->wanted && l->pause_ns <= l->tick_ns && !l->goals.reached;
+	return l->wanted && !l->blind && l->pause_ns <= l->tick_ns && !l->goals.reached;
 }
 
 /*
