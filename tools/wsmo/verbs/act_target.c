@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -20,6 +19,7 @@
 #include "act_target.h"
 #include "core/cli.h"
 #include "core/clock.h"
+#include "core/identity.h"
 #include "live/cgroup.h"
 #include "live/patience.h"
 #include "live/procfs.h"
@@ -63,14 +63,54 @@ int process_open(struct act_process *p, __u32 pid)
 	return process_alive(p) ? 0 : -ESRCH;
 }
 
+static FILE *open_file(const struct act_process *p, const char *name)
+{
+	int fd = openat(p->proc, name, O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (!f && fd >= 0)
+		close(fd);
+	return f;
+}
+
+/* Return: when the process began, in clock ticks since boot */
+static __u64 began(const struct act_process *p)
+{
+	FILE *f = open_file(p, "stat");
+	char text[512], *at;
+	__u64 ticks = 0;
+
+	text[f ? fread(text, 1, sizeof(text) - 1, f) : 0] = '\0';
+	at = strrchr(text, ')');
+	if (at)
+		sscanf(at + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+		       &ticks);
+	if (f)
+		fclose(f);
+	return ticks;
+}
+
 /*
- * Only users who may read a process's memory can open its pagemap. While the file is open its
- * inode stays the same, whatever the process executes.
+ * A byte of a file that nobody else can open stands for each process: a file of the process itself
+ * could be locked by its owner, who could so keep others from acting on it
  */
 int process_claim(struct act_process *p)
 {
-	p->claim = openat(p->proc, "pagemap", O_RDONLY | O_CLOEXEC);
-	return p->claim < 0 || flock(p->claim, LOCK_EX | LOCK_NB) ? -errno : 0;
+	struct flock lock = {
+		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1,
+		.l_start = (__u64)p->pid << 40 | (began(p) & ((1ULL << 40) - 1)),
+	};
+	int dir = runtime_open(), err = 0;
+
+	if (dir < 0)
+		return dir;
+	p->claim = openat(dir, "act", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (p->claim < 0)
+		err = -errno;
+	else if (fcntl(p->claim, F_OFD_SETLK, &lock))
+		err = errno == EACCES || errno == EAGAIN ? -EWOULDBLOCK : -errno;
+	close(dir);
+	return err;
 }
 
 void process_exec(struct act_process *p)
@@ -99,16 +139,6 @@ bool process_alive(const struct act_process *p)
 	struct pollfd fd = { .fd = p->pidfd, .events = POLLIN };
 
 	return p->pidfd >= 0 && !poll(&fd, 1, 0);
-}
-
-static FILE *open_file(const struct act_process *p, const char *name)
-{
-	int fd = openat(p->proc, name, O_RDONLY | O_CLOEXEC);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-
-	if (!f && fd >= 0)
-		close(fd);
-	return f;
 }
 
 char *process_cgroup(const struct act_process *p)

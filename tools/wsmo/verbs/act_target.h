@@ -33,7 +33,7 @@ struct mapping {
  * @proc:	its directory in /proc
  * @pagemap:	/proc/PID/pagemap of its current address space, NULL if not open
  * @ahead:	bytes of memory whose pages are read at once, if that is more than asked for
- * @claim:	a file of @proc, locked while this run acts on the process; -1 if not open
+ * @claim:	a file of which a byte is locked while this run acts on the process; -1 if not open
  * @no_swap:	its cgroup may not swap
  * @swap_said:	a message said so
  * @swap_ns:	when to look @no_swap up again
