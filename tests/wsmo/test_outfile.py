@@ -202,6 +202,10 @@ def limits():
         ok(res.returncode == 1 and b"File too large; recording ends, the 96.0 KiB before were saved" in res.stderr and
            os.path.getsize(d.path("data")) == size and
            run("report", "wss", "-i", d.path("data")).returncode == 0, "record with ulimit -f", res)
+    with fake(script=player(20)) as (d, m):
+        res = run(*args(d, m, "-q", "--no-stacks", "--rotate=1s", "-p", str(os.getpid())), preexec_fn=limit(20 << 10))
+        ok(res.returncode == 1 and res.stderr == b"wsmo: %s: File too large\n" % d.path("data").encode(),
+           "  with --rotate one message, too", res)
     with fake(script=player()) as (d, m):
         res = run("record", "--debugfs", m.dir.name, "-o", "/dev/full", "-p", str(os.getpid()))
         ok(res.returncode == 1 and res.stderr == b"wsmo: /dev/full: No space left on device; recording ends, nothing was saved\n",

@@ -347,6 +347,8 @@ static int end(struct output *o, bool sync)
 		return 0;
 	if (o->error != -ECANCELED)
 		msg("%s: %s", o->name, strerror(-o->error));
+	/* it is said */
+	o->error = -ECANCELED;
 	return -1;
 }
 
