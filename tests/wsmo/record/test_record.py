@@ -437,7 +437,7 @@ def refusals():
         res = run("record", "--debugfs", m.dir.name, "-o", "/dev/full", "--",
                   "sh", "-c", "sleep 0.3; exit 9")
         ok(res.returncode == 1 and b"No space left on device" in res.stderr
-           and b"0 B before were saved" in res.stderr and
+           and b"nothing was saved" in res.stderr and
            m.targets[-1] == "\n" and os.path.exists("/dev/full"),
            "a full disk: stop, tell, the command goes on", res)
 

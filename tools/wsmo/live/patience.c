@@ -161,6 +161,7 @@ static void __attribute__((noreturn)) help(int socket)
 	ssize_t n;
 	size_t i;
 
+	prctl(PR_SET_NAME, "wsmo-reader");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* the terminal sends them to all: who asks decides when it is over */
 	for (i = 0; i < ARRAY_SIZE(ignored); i++)

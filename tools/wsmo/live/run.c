@@ -350,7 +350,10 @@ static void take_area(struct record *r, const struct wsmon_rec_area *area)
 	const struct mapper_writer w = mapping_writer(r);
 
 	write_area(r, area);
-	if (r->file && area->index == area->total - 1)
+	if (area->index != area->total - 1)
+		return;
+	maps_close(&r->maps);
+	if (r->file)
 		mapper_changed(&r->mapper, area->pid, &w);
 }
 
