@@ -221,6 +221,9 @@ static struct helper *helper_get(void)
 
 	while (h < helpers + HELPERS && h->busy)
 		h++;
+	/* somebody may have killed it */
+	if (h < helpers + HELPERS && h->pid && poll(&(struct pollfd) { .fd = h->fd, .events = POLLIN }, 1, 0))
+		end(h);
 	if (h == helpers + HELPERS || (!h->pid && !start(h)))
 		return NULL;
 	h->busy = true;
@@ -338,23 +341,27 @@ static ssize_t exchange(struct helper *h, __u32 pid, unsigned int ms, const stru
 	struct iovec iov[] = { { a, ANSWER }, { to, room } };
 	struct msghdr m = { .msg_iov = iov, .msg_iovlen = 2 };
 	ssize_t n;
+	int err;
 
 	if (!ms)
 		ms = nr_silent < SILENT_MAX ? PATIENCE_MS : LATER_MS;
-	if (send_request(h, rq, size, fd) && wait_for(h, ms)) {
+	if (!send_request(h, rq, size, fd)) {
+		errno = EIO;
+	} else if (!wait_for(h, ms)) {
+		note_silent(pid);
+		errno = ETIMEDOUT;
+	} else {
 		n = recvmsg(h->fd, &m, 0);
 		if (n >= (ssize_t)ANSWER) {
 			cpu_ns += a->cpu_ns;
 			errno = a->err;
 			return a->err ? -1 : n - (ssize_t)ANSWER;
 		}
-		end(h);
 		errno = EIO;
-		return -1;
 	}
+	err = errno;
 	end(h);
-	note_silent(pid);
-	errno = ETIMEDOUT;
+	errno = err;
 	return -1;
 }
 
