@@ -16,6 +16,7 @@ import time
 
 import records as r
 from command import ENV, HERE, TOP, WSMO, Directory, fails, ok, run, skip
+from fakedevice import Device
 from fakemodule import ATTRS, now
 from recorder import args, fake, kinds, start
 
@@ -147,6 +148,48 @@ def contents():
                 ok(got == [0, 1, 0], "%s of 0 at level %d: nothing is copied" % (name, level), got)
         got = copied("memory.swap.max", "max\n", 0)
         ok(got[:2] == [1, 0] and got[2] > 400, "else it is", got)
+
+
+def cgroup_mounts():
+    """One that shows only a part of the cgroups"""
+    with open("/proc/self/mounts") as f:
+        mounts = [line.split()[1] for line in f if line.split()[2] == "cgroup2"]
+    if os.geteuid() or not mounts or subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL).returncode:
+        skip("cgroups", "no root, no mount namespaces or no cgroups of version 2")
+        return
+    name = "wsmo-test-%d" % os.getpid()
+    top = os.path.join(mounts[0], name)
+    os.mkdir(top)
+    try:
+        script = """mkdir part all; mount --bind %s part; umount -R %s; mount -t cgroup2 none all || exit 9
+                    mkdir %s/sub && exec "$0" mem --cgroup "$1" """ % (top, mounts[0], "part")
+        for path, said in ("/%s/sub" % name, b"has no process"), ("/sub", b"there is no cgroup /sub"):
+            with Directory() as d:
+                res = subprocess.run(["unshare", "-m", "sh", "-c", script, WSMO, path], cwd=d.name, env=ENV,
+                                     stderr=subprocess.PIPE)
+                if res.returncode == 9:
+                    skip("a part of the cgroups", "cgroups of version 2 cannot be mounted")
+                    continue
+                ok(said in res.stderr, "a mount of a part of the cgroups: %s" % path, res)
+                os.rmdir(os.path.join(top, "sub"))
+    finally:
+        os.rmdir(top)
+
+
+def slow_machine():
+    """To look at the processes of a cgroup may take far longer than the recording"""
+    with Directory() as d:
+        device = Device(d)
+        device.cgroup("/slow-1.scope", processes=0)
+        with open(d.path("cgroups/slow-1.scope/cgroup.procs"), "w") as f:
+            f.write("%d\n" % os.getpid() * 200)
+        began = time.monotonic()
+        res = run("record", "-q", "--cgroup", "/slow-1.scope", "-d", "1", "-o", d.path("data"),
+                  env=dict(device.env, FAKE_SLOW="1"))
+        took = time.monotonic() - began
+        device.close()
+        # this device does not report the end: 5 s
+        ok(b"did not report the end" in res.stderr and took < 20, "a cgroup that it takes 20 s to look at: the recording ends in time", took, res)
 
 
 def no_command():
@@ -541,6 +584,8 @@ def main(_accept):
     time_namespace()
     windows()
     contents()
+    cgroup_mounts()
+    slow_machine()
     no_command()
     attach()
     command_signals()

@@ -6,12 +6,10 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "cgroup.h"
@@ -55,14 +53,13 @@ static size_t mount_point(const char *path, char *name)
 	char part[PATH_MAX] = "", root[PATH_MAX], dir[PATH_MAX], *line = NULL;
 	FILE *f = fopen("/proc/self/mountinfo", "re");
 	size_t best = 0, len, size = 0;
-	struct statfs fs;
 
 	while (f && getline(&line, &size, f) >= 0) {
 		if (!strstr(line, " - cgroup2 ") || sscanf(line, "%*s %*s %*s %4095s %4095s", root, dir) != 2)
 			continue;
 		decode(dir);
-		/* another file system may be mounted over it */
-		if (statfs(dir, &fs) || fs.f_type != CGROUP2_SUPER_MAGIC)
+		/* what is mounted over a directory above hides it */
+		if (access(dir, F_OK))
 			continue;
 		if (!*part || (strcmp(part, "/") && !strcmp(root, "/"))) {
 			strcpy(part, root);
