@@ -7,14 +7,15 @@ import signal
 import struct
 import subprocess
 import sys
+import time
 
 
 class Deaf:
     """@content: of the file .path; deaf() ends the answers. Who waits for one goes on in the end."""
 
-    def __init__(self, directory, content):
+    def __init__(self, directory, content, *how):
         self.path = os.path.join(directory, "f")
-        self.server = subprocess.Popen([sys.executable, __file__, directory], stdin=subprocess.PIPE,
+        self.server = subprocess.Popen([sys.executable, __file__, directory, *how], stdin=subprocess.PIPE,
                                        stdout=subprocess.PIPE)
         self.server.stdin.write(content)
         self.server.stdin.close()
@@ -34,8 +35,52 @@ class Deaf:
         subprocess.run(["umount", "-l", os.path.dirname(self.path)], stderr=subprocess.DEVNULL)
 
 
-def serve(directory):
-    deaf = []
+# While a page is read that the server does not send, mmap() of a file with FOPEN_DIRECT_IO waits for
+# it, with the mmap lock held
+LOCKS = """import mmap, os, sys, threading, time
+cached, direct = (os.open(sys.argv[1], os.O_RDONLY) for _ in range(2))
+threading.Thread(target=os.read, args=(cached, 1), daemon=True).start()
+print("up", flush=True)
+input()
+mmap.mmap(direct, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ)
+"""
+
+
+class Locked:
+    """A process whose mmap lock is held until the end, from lock() on; there is none if not .works."""
+
+    def __init__(self, directory):
+        self.deaf = Deaf(directory, bytes(4096), "locks")
+        self.works = self.deaf.works
+        if not self.works:
+            return
+        self.process = subprocess.Popen([sys.executable, "-c", LOCKS, self.deaf.path], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.pid = self.process.pid
+        self.process.stdout.readline()
+        self.deaf.server.stdout.readline()
+
+    def lock(self):
+        self.process.stdin.write(b"\n")
+        self.process.stdin.flush()
+        state = ""
+        while state != "D":
+            time.sleep(0.01)
+            with open("/proc/%d/stat" % self.pid) as f:
+                state = f.read().rsplit(")")[-1].split()[0]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.deaf.__exit__(*error)
+        if self.works:
+            self.process.kill()
+            self.process.communicate()
+
+
+def serve(directory, locks):
+    deaf, opened = [], []
     content = sys.stdin.buffer.read()
 
     def end_answers(*_):
@@ -54,7 +99,8 @@ def serve(directory):
         if kind == 3:       # GETATTR
             return struct.pack("<Q2I", 0, 0, 0) + attributes(node)
         if kind == 14:      # OPEN
-            return struct.pack("<Q2I", 0, 0, 0)
+            opened.append(node)
+            return struct.pack("<Q2I", 0, locks and len(opened) == 2, 0)
         if kind == 15:      # READ
             at, size = struct.unpack_from("<8xQI", body)
             return content[at:at + size]
@@ -72,10 +118,13 @@ def serve(directory):
         # FORGET, INTERRUPT and BATCH_FORGET get none
         if deaf or kind in (2, 36, 42):
             continue
+        if locks and kind == 15:
+            print("read", flush=True)
+            continue
         out = answer(kind, node, request[40:])
         error = -errno.ENOSYS if out is None else 0
         os.write(fd, struct.pack("<IiQ", 16 + len(out or b""), error, number) + (out or b""))
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1])
+    serve(sys.argv[1], len(sys.argv) > 2)

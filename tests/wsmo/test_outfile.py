@@ -196,6 +196,24 @@ def test_limits():
         ok(res.returncode == 1 and b"File too large; recording ends, the 96.0 KiB before were saved" in res.stderr and
            os.path.getsize(d.path("data")) == size and
            run("report", "wss", "-i", d.path("data")).returncode == 0, "record with ulimit -f", res)
+    with fake(script=player(20)) as (d, m):
+        res = run(*args(d, m, "-q", "--no-stacks", "--rotate=1s", "-p", str(os.getpid())), preexec_fn=limit(20 << 10))
+        ok(res.returncode == 1 and res.stderr == b"wsmo: %s: File too large\n" % d.path("data").encode(),
+           "  with --rotate one message, too", res)
+    with fake(script=player()) as (d, m):
+        res = run("record", "--debugfs", m.dir.name, "-o", "/dev/full", "-p", str(os.getpid()))
+        ok(res.returncode == 1 and res.stderr == b"wsmo: /dev/full: No space left on device; recording ends, nothing was saved\n",
+           "record: nothing is saved, nothing is to be seen", res)
+    with fake(script=player()) as (d, m):
+        d.write("scheme", b"4K null null 5% 500ms null stat\n")
+        res = run("act", "--debugfs", m.dir.name, "-s", d.path("scheme"), "-o", "/dev/full", "-p", str(os.getpid()))
+        ok(res.returncode == 1 and b"nothing was saved" in res.stderr and b"now see" not in res.stderr, "act", res)
+    with Directory() as d:
+        data = d.write("in", samples.main())
+        for command in ("export", "openmetrics"), ("export", "chrome"):
+            res = run(*command, "-i", data, "-o", "/dev/full")
+            ok(res.returncode == 1 and res.stderr == b"wsmo: /dev/full: cannot be written: No space left on device\n",
+               " ".join(command) + ": one message", res)
     with fake() as (d, m):
         res = run(*args(d, m, "-q", "--", "sh", "-c", "ulimit -f 1; exec cat /dev/zero >" + d.path("big")))
         ok(res.returncode == 128 + signal.SIGXFSZ, "  which kills a command as it always does", res)
@@ -332,3 +350,49 @@ def test_calls(d):
         p.stdin.close()
         ok(begun and p.returncode == -sig and not os.listdir(d.path("out")),
            "%s leaves no temporary name" % sig.name, p.returncode, os.listdir(d.path("out")))
+
+
+def test_long_names():
+    """Names to which nothing can be appended"""
+    for length in 251, 252, 255:
+        name = "n" * length
+        with fake() as (d, m):
+            command = ("record", "--debugfs", m.dir.name, "-q", "-o", d.path(name), "--", "true")
+            res = run(*command)
+            ok(res.returncode == 0 and not res.stderr and d.read(name), "a name of %d bytes" % length, res)
+        for options, suffix in ((), b".old"), (("--rotate=5s", "--keep=20"), b".20"):
+            with fake() as (d, m):
+                d.write(name, r.header(1))
+                command = ("record", "--debugfs", m.dir.name, "-q", "-o", d.path(name), *options, "--", "true")
+                res = run(*command)
+                if length + len(suffix) <= 255:
+                    ok(res.returncode == 0, "  has room for " + suffix.decode(), res)
+                else:
+                    ok(res.returncode == 1 and b"no room for the " + suffix in res.stderr and
+                       res.stderr.count(b"\n") == 1 and not m.targets and d.read(name) == r.header(1),
+                       "  has no room for %s: that is said before" % suffix.decode(), res)
+
+
+def test_stuck():
+    """A reader that does not read: signals end wsmo, and the command that it runs."""
+    for sig in signal.SIGINT, signal.SIGTERM:
+        with fake() as (d, m):
+            reader, writer = os.pipe()
+            os.write(writer, bytes(65536))
+            command = ("sh", "-c", "echo $$ >%s; exec sleep 60" % d.path("pid")) if sig == signal.SIGTERM else ()
+            p = subprocess.Popen([WSMO, "record", "--debugfs", m.dir.name, "-o", "-",
+                                  *(("--", *command) if command else ("-p", str(os.getpid())))],
+                                 env=ENV, stdout=writer, stderr=subprocess.DEVNULL)
+            m.running.wait(20)
+            wait_for(lambda: not command or os.path.exists(d.path("pid")))
+            time.sleep(1)
+            p.send_signal(sig)
+            try:
+                p.wait(20)
+            except subprocess.TimeoutExpired:
+                p.kill()
+            ok(p.wait() == -sig, "%s ends a recording whose reader does not read" % sig.name, p.returncode)
+            if command:
+                ok(wait_for(lambda: not os.path.exists("/proc/%d" % int(d.read("pid"))), 5), "  and its command")
+            os.close(reader)
+            os.close(writer)

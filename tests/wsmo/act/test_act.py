@@ -9,6 +9,7 @@ import time
 import records as r
 from command import ENV, WSMO, Directory, every, fails, ok, run, skip
 from fakemodule import ATTRS, Module
+from fuse import Locked
 from victim import COLD, Victim, args, fake, half_hot, mapped, objects, regions, script
 
 SKIP = "not root" if os.geteuid() else ""
@@ -234,3 +235,22 @@ def test_commands():
     with fake(half_hot) as (d, m, v):
         res = run("act", "--debugfs", "/no/such/dir", "-s", "reclaim", "-p", me)
         fails(res, "no module", "'wsmo check' says why")
+
+
+def test_locked():
+    """Another target whose mmap lock is held does not hold up what is done to this one."""
+    with Directory() as mount, Locked(mount.name) as held:
+        if not held.works:
+            return skip("a target whose mmap lock is held", "no FUSE")
+        with open("/proc/%d/maps" % held.pid) as f:
+            start, end = (int(x, 16) for x in f.readline().split()[0].split("-"))
+
+        def both(v):
+            return {**half_hot(v), held.pid: regions(start, end - start, 1)}
+        with fake(both, pace=0.015, events={0: held.lock}) as (d, m, v):
+            argv = args(d, m, v, COLD)
+            pids = argv.index("-p") + 1
+            res = run(*argv[:pids], "%d,%d" % (held.pid, v.pid), *argv[pids + 1:], timeout=60)
+            ok(res.returncode == 0 and mapped(v, (0.5, 1)) == 0, "a target whose mmap lock is held holds up nothing",
+               res, mapped(v))
+            ok(res.stderr.count(b"process %d does not let" % held.pid) == 1, "  that is said once", res.stderr)

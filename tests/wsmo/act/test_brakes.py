@@ -2,6 +2,7 @@
 """wsmo act: what restrains it. Each brake alone, on a clock of its own, and the defaults on a
 real process, against fakes of the module and of the kernel's files."""
 import contextlib
+import fcntl
 import mmap
 import os
 import subprocess
@@ -23,8 +24,9 @@ class Brakes:
     def __init__(self, directory, size=1 << 40, cpu=SEC, refaults=100, most=0.1):
         self.directory, self.stall, self.now = directory, 0, 0
         directory.write("psi", pressure(0))
-        self.p = subprocess.Popen([brakes(directory)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                  stderr=subprocess.DEVNULL, text=True)
+        with open(directory.path("said"), "wb") as said:
+            self.p = subprocess.Popen([brakes(directory)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                      stderr=said, text=True)
         print(size, cpu, refaults, most, directory.path("psi"), file=self.p.stdin)
         self.tell("clock", 0)
 
@@ -180,8 +182,13 @@ def test_one_at_a_time():
            "  but a dry run", res)
         p.kill()
         p.communicate()
-        res, _ = second(v)
-        ok(res.returncode == 0 and mapped(v, (0.5, 1)) == 0, "  until it ends, of whatever", res)
+        with open("/proc/%d/pagemap" % v.pid, "rb") as owner:
+            fcntl.flock(owner, fcntl.LOCK_EX)
+            res, _ = second(v)
+        ok(res.returncode == 0 and mapped(v, (0.5, 1)) == 0,
+           "  until it ends, of whatever; the process's owner cannot keep it away", res)
+        state = os.stat("/run/wsmo")
+        ok(not state.st_uid and not state.st_mode & 0o77, "  who cannot open what is locked", oct(state.st_mode))
 
 
 KDAMOND = "open('/proc/self/comm', 'w').write('%s'); print(flush=True); __import__('sys').stdin.read()"
@@ -219,3 +226,19 @@ def test_damon():
         res = with_files([file], *args(d, m, v, COLD, more=("-l",)))
         ok(b"DAMON has ended" in res.stderr and mapped(v, (0.5, 1)) == 0 and
            min(a["t"] for a in objects(res, "action")) > 1, "it goes on when DAMON has ended", res)
+
+
+def test_blind(d):
+    """The owner of a cgroup may switch its PSI off while wsmo acts"""
+    with Brakes(d) as b:
+        ok(b.second().may, "the pressure is known: reclaim")
+
+        def gone():
+            os.unlink(d.path("psi"))
+            b.now += 1
+            b.tell("clock", b.now * SEC)
+            return b.tell("refaults", 0)
+        ok(not gone().may, "it is not any more: no reclaim")
+        b.stall += 10**7
+        ok(b.second().may and not b.pauses, "it is again; what was before does not count", b.pauses)
+        ok(not gone().may and d.read("said").count(b"cannot be read any more") == 1, "this is said once", d.read("said"))

@@ -280,3 +280,20 @@ def test_behind():
                (b"s behind" in err) == stop,
                "old evidence is not acted upon" if stop else "(it would have been)",
                mapped(v), err)
+
+
+def test_often_behind():
+    """That is said once a minute, and how often it was at the end"""
+    with fake(half_hot) as (d, m, v):
+        def play(module, pids):
+            module.begin(pids)
+            for lag in (3 * 10**9, 0) * 3:
+                t = now() - lag
+                # more than it takes at once
+                module.send(3 * (r.snapshot(t, v.pid, regions(v.at, v.size, 64)) + r.stats(t)))
+                time.sleep(0.5)
+            module.send(r.end(now(), 0))
+        m.script = play
+        res = run(*args(d, m, v, "4K null null 5% 500ms null stat"))
+        ok(res.returncode == 0 and res.stderr.count(b"s behind: does nothing") == 1 and
+           b"was behind 3 times" in res.stderr, "often behind: that is said once", res.stderr)

@@ -11,7 +11,7 @@ import time
 import records as r
 from command import ENV, TOP, Directory, needs, ok, preloaded, run, skip
 from fakemodule import Module, now
-from fuse import Deaf
+from fuse import Deaf, Locked
 
 PROT = {"r": 1, "w": 2, "x": 4, "s": 8}
 
@@ -178,7 +178,8 @@ def many(pages):
     else:
         ok(len(got) == len(maps(p.pid)) and not err, "%d mappings are told" % pages,
            len(got), err)
-    ok(len(peak) == 1 and peak[0] < 3 << 10, "  in less than 3 MiB", peak)
+    # the others read files that may not answer
+    ok(len(peak) > 1 and max(peak) < 3 << 10, "  in less than 3 MiB", peak)
     p.kill()
     p.wait()
 
@@ -236,4 +237,43 @@ def test_unkillable():
         ok(late.is_alive() and got and not err, "a server that does not answer does not hold up the end", len(got), err)
         late.cancel()
         p.kill()
+    p.wait()
+
+
+def test_locked():
+    """Nor does a process whose mmap lock is held: it is left out, and that is said once."""
+    with Directory() as d, Locked(d.name) as held:
+        if not held.works:
+            return skip("a mmap lock that is held", "no FUSE, or not root")
+        p = child(THREADS)
+        late = threading.Timer(30, held.deaf.server.kill)
+        late.start()
+
+        def play(module, pids):
+            module.begin(pids)
+            held.lock()
+            for _ in range(2):
+                for pid in pids:
+                    areas(module, pid)
+                    module.send(r.wss(now(), pid, "all", 1, 1, 1, 1))
+                time.sleep(1.2)
+            module.send(r.end(now()))
+        with Directory() as debug:
+            module = Module(debug, script=play)
+            res = run("record", "--debugfs", debug.name, "-q", "-o", debug.path("f"), "-p",
+                      "%d,%d" % (held.pid, p.pid))
+            module.close()
+            got = [decode(body)[1] for kind, _, body in r.parse(debug.read("f")) if kind == r.MAPPING]
+        ok(late.is_alive() and not res.returncode, "a mmap lock that is held does not hold up the recorder", res)
+        ok(res.stderr.count(b"\n") == 1 and b"process %d does not let" % held.pid in res.stderr, "  that is said once",
+           res.stderr)
+        # from 6.17 on maps needs no mmap lock
+        ok({(p.pid, b"[stack]"), (p.pid, b"[heap]")} <= {(what[0], what[5]) for what in got},
+           "  other processes are recorded", got)
+        began = time.monotonic()
+        res = run("mem", "--json", "-p", "%d,%d" % (held.pid, p.pid))
+        ok(time.monotonic() - began < 20 and res.returncode == 1 and res.stderr.count(b"\n") == 1 and
+           b'"resident":' in res.stdout, "  wsmo mem says so, too", res)
+        late.cancel()
+    p.kill()
     p.wait()

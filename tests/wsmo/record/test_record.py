@@ -15,6 +15,7 @@ import time
 
 import records as r
 from command import ENV, HERE, TOP, WSMO, Directory, cgroup_root, fails, ok, parsed, run, skip
+from fakedevice import Device
 from fakemodule import ATTRS, now
 from recorder import args, fake, kinds, start
 
@@ -434,7 +435,7 @@ def test_refusals():
         res = run("record", "--debugfs", m.dir.name, "-o", "/dev/full", "--",
                   "sh", "-c", "sleep 0.3; exit 9")
         ok(res.returncode == 1 and b"No space left on device" in res.stderr
-           and b"0 B before were saved" in res.stderr and
+           and b"nothing was saved" in res.stderr and
            m.targets[-1] == "\n" and os.path.exists("/dev/full"),
            "a full disk: stop, tell, the command goes on", res)
 
@@ -531,3 +532,45 @@ def test_progress():
         lines = text.split(b"wsmo: wrote")[0].split(b"\r")
         ok(len(lines) > 3 and max(map(len, lines)) == 39 and any(b"WSS 3.0 MiB" in line for line in lines),
            "it does not go on in a second line of a narrow one, where it could not be overwritten", lines)
+
+
+def test_cgroup_mounts():
+    """One that shows only a part of the cgroups"""
+    with open("/proc/self/mounts") as f:
+        mounts = [line.split()[1] for line in f if line.split()[2] == "cgroup2"]
+    if os.geteuid() or not mounts or subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL).returncode:
+        skip("cgroups", "no root, no mount namespaces or no cgroups of version 2")
+        return
+    name = "wsmo-test-%d" % os.getpid()
+    top = os.path.join(mounts[0], name)
+    os.mkdir(top)
+    try:
+        script = """mkdir part all; mount --bind %s part; umount -R %s; mount -t cgroup2 none all || exit 9
+                    mkdir %s/sub && exec "$0" mem --cgroup "$1" """ % (top, mounts[0], "part")
+        for path, said in ("/%s/sub" % name, b"has no process"), ("/sub", b"there is no cgroup /sub"):
+            with Directory() as d:
+                res = subprocess.run(["unshare", "-m", "sh", "-c", script, WSMO, path], cwd=d.name, env=ENV,
+                                     stderr=subprocess.PIPE)
+                if res.returncode == 9:
+                    skip("a part of the cgroups", "cgroups of version 2 cannot be mounted")
+                    continue
+                ok(said in res.stderr, "a mount of a part of the cgroups: %s" % path, res)
+                os.rmdir(os.path.join(top, "sub"))
+    finally:
+        os.rmdir(top)
+
+
+def test_slow_machine():
+    """To look at the processes of a cgroup may take far longer than the recording"""
+    with Directory() as d:
+        device = Device(d)
+        device.cgroup("/slow-1.scope", processes=0)
+        with open(d.path("cgroups/slow-1.scope/cgroup.procs"), "w") as f:
+            f.write("%d\n" % os.getpid() * 200)
+        began = time.monotonic()
+        res = run("record", "-q", "--cgroup", "/slow-1.scope", "-d", "1", "-o", d.path("data"),
+                  env=dict(device.env, FAKE_SLOW="1"))
+        took = time.monotonic() - began
+        device.close()
+        # this device does not report the end: 5 s
+        ok(b"did not report the end" in res.stderr and took < 20, "a cgroup that it takes 20 s to look at: the recording ends in time", took, res)

@@ -231,7 +231,7 @@ def test_killed():
             if victim == "wsmo":
                 w.kill()
             else:
-                children = subprocess.run(["pgrep", "-P", str(w.pid)],
+                children = subprocess.run(["pgrep", "-x", "wsmo-stack", "-P", str(w.pid)],
                                           stdout=subprocess.PIPE).stdout.split()
                 ok(len(children) == 1, "wsmo-stack runs", children)
                 os.kill(int(children[0]), signal.SIGKILL)
@@ -379,7 +379,7 @@ def test_ready():
             w = start(d, m, "-p", str(p.pid), *options)
             m.running.wait(10)
             time.sleep(1)
-            children = subprocess.run(["pgrep", "-P", str(w.pid)],
+            children = subprocess.run(["pgrep", "-x", "wsmo-stack", "-P", str(w.pid)],
                                       stdout=subprocess.PIPE).stdout.split()
             ok(len(children) == want, "wsmo-stack runs before a peak: %d" % want, children)
             w.send_signal(signal.SIGINT)

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """report wss: percentiles, order, bars, the picture."""
+import contextlib
 import os
 import random
 import re
 import shutil
+import signal
+import subprocess
 
 import forms
 import records as r
@@ -127,3 +130,26 @@ def test_picture(d):
     fails(run("report", "wss", "-o", d.path("n.png"), "-i", "-", stdin=many),
           "too many curves", "9 curves", "--pid")
     ok(not os.path.exists(d.path("n.png")), "no picture after a failure")
+
+
+def test_odd_gnuplots():
+    """What else may be in PATH under this name: nothing to wait for, and no picture"""
+    for body, said in (("exit 3", "gnuplot failed"), ("kill -9 $$", "gnuplot failed"), ("exit 0", "gnuplot drew nothing"),
+                       ("cat >/dev/null; exec sleep 1000", "gnuplot hangs"),
+                       ("exec >&-; exec sleep 1000", "gnuplot hangs"), ("sleep 1000 & echo $! >pid; echo picture", None)):
+        with Directory() as d:
+            d.write("gnuplot", b"#!/bin/sh\n%s\n" % body.encode())
+            os.chmod(d.path("gnuplot"), 0o755)
+            try:
+                res = run("report", "wss", "-o", d.path("w.svg"), "-i", "-", stdin=samples.main(), cwd=d.name, timeout=60,
+                          stderr=subprocess.DEVNULL if said is None else subprocess.PIPE,
+                          env={"PATH": d.name + ":" + os.environ["PATH"]})
+                name = "a gnuplot that does: " + body
+                if said is None:
+                    ok(not res.returncode and d.read("w.svg") == b"picture\n", name, res)
+                else:
+                    fails(res, name, said)
+                    ok(not os.path.exists(d.path("w.svg")), "  no picture")
+            finally:
+                with contextlib.suppress(OSError):
+                    os.kill(int(d.read("pid")), signal.SIGKILL)

@@ -91,6 +91,13 @@ void *need(void *memory)
 	exit(WSMO_FAILURE);
 }
 
+static bool error_said;
+
+void output_said(void)
+{
+	error_said = true;
+}
+
 int output_error(void)
 {
 	static int err;
@@ -160,7 +167,7 @@ int end_program(int status)
 	err = output_error();
 	if (!err)
 		return status;
-	if (err != EPIPE)
+	if (err != EPIPE && !error_said)
 		msg("cannot write the output: %s", strerror(err));
 	return status == WSMO_OK ? WSMO_FAILURE : status;
 }

@@ -97,6 +97,9 @@ void msg_progress(const char *line);
  */
 int output_error(void);
 
+/** output_said() - a message names the file that could not be written: end_program() has no other */
+void output_said(void);
+
 /**
  * program_execute() - execute wsmo-NAME from this program's directory
  * @argv: its arguments, NULL-terminated

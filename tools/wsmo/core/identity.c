@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * identity.c - whom a command runs as, and whom a recording belongs to
+ * identity.c - whom a command runs as, and whom its files belong to
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
 #include <pwd.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -90,4 +92,22 @@ int identity_become(const struct identity *id)
 			 setenv("LOGNAME", id->name, 1)))
 		return -errno;
 	return 0;
+}
+
+int runtime_open(void)
+{
+	const char *top = geteuid() ? getenv("XDG_RUNTIME_DIR") : "/run";
+	char path[PATH_MAX];
+	struct stat st;
+	int fd;
+
+	if (!top || snprintf(path, sizeof(path), "%s/wsmo", top) >= (int)sizeof(path))
+		return -ENOENT;
+	if (mkdir(path, 0700) && errno != EEXIST)
+		return -errno;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || (!fstat(fd, &st) && st.st_uid == geteuid() && !(st.st_mode & 077)))
+		return fd < 0 ? -errno : fd;
+	close(fd);
+	return -EPERM;
 }

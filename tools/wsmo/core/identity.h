@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * identity.h - whom a command runs as, and whom a recording belongs to
+ * identity.h - whom a command runs as, and whom its files belong to
  */
 #ifndef WSMO_IDENTITY_H
 #define WSMO_IDENTITY_H
@@ -30,5 +30,13 @@ int identity_get(struct identity *id, const char *user);
 
 /** identity_become() - become the user for good, with the user's groups; Return: 0 or -errno */
 int identity_become(const struct identity *id);
+
+/**
+ * runtime_open() - open the directory of files that runs of wsmo share
+ *
+ * It is lost at a reboot, and nobody else may read it or write to it.
+ * Return: fd, or -errno: -ENOENT if a user other than root has none
+ */
+int runtime_open(void);
 
 #endif /* WSMO_IDENTITY_H */

@@ -381,8 +381,16 @@ static void restore(void)
 
 void outfile_abort(void)
 {
+	int err;
+
+	fflush(stdout);
+	err = output_error();
 	restore();
 	outfile_close(&output);
+	if (err) {
+		fail(&output, strerror(err));
+		output_said();
+	}
 }
 
 int outfile_commit(bool sync)
@@ -395,6 +403,8 @@ int outfile_commit(bool sync)
 	fstat(output.fd, &now);
 	restore();
 	err = outfile_finish(&output, err, sync);
+	if (err)
+		output_said();
 	/* what could not be placed leaves there what was before */
 	if (output.placed) {
 		last = now;

@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,46 +23,7 @@
 /* Max. processes whose memory of hugetlbfs is added */
 #define HUGETLB_PIDS	4096
 
-/*
- * Finds the mount point of cgroup v2 that @path begins with, or the first one if @path is NULL. One
- * that shows only a part of what the first one does, by another path, is none.
- * Return: its length in @name, PATH_MAX bytes; 0 if there is none
- */
-static size_t mount_point(const char *path, char *name)
-{
-	FILE *f = setmntent("/proc/self/mounts", "r");
-	struct stat root = { 0 }, st;
-	const struct mntent *m;
-	size_t best = 0, len;
-
-	while (f && (m = getmntent(f))) {
-		len = strlen(m->mnt_dir);
-		if (strcmp(m->mnt_type, "cgroup2") || stat(m->mnt_dir, &st))
-			continue;
-		root = root.st_ino ? root : st;
-		if (st.st_ino != root.st_ino || len <= best || len >= PATH_MAX ||
-		    (path && (strncmp(path, m->mnt_dir, len) || (path[len] && path[len] != '/'))))
-			continue;
-		best = len;
-		strcpy(name, m->mnt_dir);
-		if (!path)
-			break;
-	}
-	if (f)
-		endmntent(f);
-	return best;
-}
-
-static bool is_there(const char *path)
-{
-	char *dir = cgroup_file(path, "");
-	bool there = *dir && !access(dir, F_OK);
-
-	free(dir);
-	return there;
-}
-
-/* Undoes text_clean() */
+/* Undoes text_clean(), and what the kernel does with names of mount points */
 static void decode(char *path)
 {
 	const char *s = path;
@@ -80,6 +40,51 @@ static void decode(char *path)
 		}
 	}
 	*path = '\0';
+}
+
+/*
+ * Finds the mount point of cgroup v2 that @path begins with, or the first one if @path is NULL. One
+ * that shows only a part of the hierarchy, whose paths are others there, is none if another shows
+ * all of it, or another part before.
+ * Return: its length in @name, PATH_MAX bytes; 0 if there is none
+ */
+static size_t mount_point(const char *path, char *name)
+{
+	char part[PATH_MAX] = "", root[PATH_MAX], dir[PATH_MAX], *line = NULL;
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	size_t best = 0, len, size = 0;
+
+	while (f && getline(&line, &size, f) >= 0) {
+		if (!strstr(line, " - cgroup2 ") || sscanf(line, "%*s %*s %*s %4095s %4095s", root, dir) != 2)
+			continue;
+		decode(dir);
+		/* what is mounted over a directory above hides it */
+		if (access(dir, F_OK))
+			continue;
+		if (!*part || (strcmp(part, "/") && !strcmp(root, "/"))) {
+			strcpy(part, root);
+			best = 0;
+		}
+		len = strlen(dir);
+		if (strcmp(root, part) || len <= best || (best && !path) ||
+		    (path && (strncmp(path, dir, len) || (path[len] && path[len] != '/'))))
+			continue;
+		best = len;
+		strcpy(name, dir);
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return best;
+}
+
+static bool is_there(const char *path)
+{
+	char *dir = cgroup_file(path, "");
+	bool there = *dir && !access(dir, F_OK);
+
+	free(dir);
+	return there;
 }
 
 char *cgroup_path(const char *path)

@@ -55,14 +55,19 @@ struct thread {
 	__u32 tid;
 };
 
+/* Of a target; another process reads them, as who calls execve() may be waited for */
+struct threads {
+	size_t nr;
+	struct thread t[MAPPER_THREADS];
+};
+
 /* One reading of a target's mappings */
 struct reading {
 	struct mapper *m;
 	const struct list *old;
 	unsigned int at;	/* in @old */
 	struct list new;
-	struct thread *threads;
-	size_t nr_threads;
+	struct threads threads;
 	__u64 guard, guard_end;	/* bytes without permissions that end there */
 	/* of the last file: its mappings are neighbours */
 	__u64 file;
@@ -79,14 +84,14 @@ static bool parse_sp(const char *text, __u64 *sp)
 	       sscanf(text, "-1 %llx %llx", sp, &pc) == 2;
 }
 
-static bool read_sp(int dir, __u32 tid, __u64 *sp)
+static bool read_sp(__u32 tid, __u64 *sp)
 {
 	char path[32], text[256];
 	ssize_t len;
 	int fd;
 
-	snprintf(path, sizeof(path), "%u/syscall", tid);
-	fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%u/syscall", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
 	len = read(fd, text, sizeof(text) - 1);
@@ -97,31 +102,45 @@ static bool read_sp(int dir, __u32 tid, __u64 *sp)
 	return parse_sp(text, sp);
 }
 
+static void read_sps(void *data, int fd __attribute__((unused)))
+{
+	struct threads *threads = data;
+	size_t i, nr = 0;
+
+	for (i = 0; i < threads->nr; i++)
+		if (read_sp(threads->t[i].tid, &threads->t[i].sp))
+			threads->t[nr++] = threads->t[i];
+	threads->nr = nr;
+}
+
 /*
  * Reads the threads that wait in the kernel, lowest stack pointer first. A running thread
  * shows no stack pointer: the next reading may find it waiting. The main thread is left
  * out: its stack is [stack].
  */
-static size_t threads_read(__u32 pid, struct thread *t, size_t max)
+static void threads_read(__u32 pid, struct threads *threads)
 {
+	const struct question q = { .ask = read_sps, .pid = pid, .fd = -1 };
 	const struct dirent *e;
-	size_t nr = 0;
 	char path[32];
 	DIR *dir;
 
+	threads->nr = 0;
 	snprintf(path, sizeof(path), "/proc/%u/task", pid);
 	dir = opendir(path);
-	if (!dir)
-		return 0;
-	while (nr < max && (e = readdir(dir))) {
-		t[nr].tid = strtoul(e->d_name, NULL, 10);
-		if (t[nr].tid && t[nr].tid != pid &&
-		    read_sp(dirfd(dir), t[nr].tid, &t[nr].sp))
-			nr++;
+	while (dir && threads->nr < MAPPER_THREADS && (e = readdir(dir))) {
+		struct thread *t = &threads->t[threads->nr];
+
+		t->tid = strtoul(e->d_name, NULL, 10);
+		threads->nr += t->tid && t->tid != pid;
 	}
-	closedir(dir);
-	qsort(t, nr, sizeof(*t), order_u64);
-	return nr;
+	if (dir)
+		closedir(dir);
+	if (!threads->nr)
+		return;
+	if (!patience_ask(&q, threads, offsetof(struct threads, t[threads->nr])))
+		threads->nr = 0;
+	qsort(threads->t, threads->nr, sizeof(*threads->t), order_u64);
 }
 
 /*
@@ -176,7 +195,7 @@ struct mapped_file {
 };
 
 /* Opens the mapped file itself, whatever has its name now */
-static void read_mapped(void *data)
+static void read_mapped(void *data, int fd __attribute__((unused)))
 {
 	struct mapped_file *m = data;
 	int file = open_regular(m->name, 0);
@@ -191,6 +210,7 @@ static void read_build_id(struct reading *r)
 {
 	const struct maps *map = &r->m->maps;
 	__u64 file = map->inode ? hash_bytes(map->inode, map->name, strlen(map->name)) : 0;
+	const struct question q = { .ask = read_mapped, .fd = -1 };
 	struct mapped_file m = { .build_id_len = 0 };
 
 	if (file == r->file)
@@ -202,7 +222,7 @@ static void read_build_id(struct reading *r)
 		return;
 	snprintf(m.name, sizeof(m.name), "/proc/%u/map_files/%llx-%llx", proc_thread(map->pid),
 		 map->start, map->end);
-	if (!patience_ask(read_mapped, &m, sizeof(m)))
+	if (!patience_ask(&q, &m, sizeof(m)))
 		return;
 	memcpy(r->build_id, m.build_id, sizeof(r->build_id));
 	r->build_id_len = m.build_id_len;
@@ -271,7 +291,7 @@ static bool take(struct reading *r, const struct mapper_writer *w)
 	if (!strcmp(map->name, "[stack]"))
 		t.tid = map->pid;
 	else if (!map->inode)
-		t.tid = stack_of(r->threads, r->nr_threads, map, r->guard);
+		t.tid = stack_of(r->threads.t, r->threads.nr, map, r->guard);
 	r->guard = map->prot & (MAPS_READ | MAPS_WRITE | MAPS_EXEC) ? 0 : map->end - map->start;
 	r->guard_end = map->end;
 	/* a running thread shows no sp, but an earlier reading may have found it */
@@ -298,15 +318,13 @@ static bool too_many(struct maps *map, __u32 pid, unsigned int max)
 static void read_all(struct mapper *m, struct mapped *t, const struct mapper_writer *w)
 {
 	unsigned int max = MAPPER_ALL - (m->written - t->list.nr), left_out = 0;
-	struct reading r = { .m = m, .old = &t->list };
+	struct reading r = { .m = m, .old = &t->list, .threads.nr = 0 };
 	bool named;
 
 	if (max > MAPPER_TARGET)
 		max = MAPPER_TARGET;
 	named = too_many(&m->maps, t->pid, max);
-	r.threads = malloc(MAPPER_THREADS * sizeof(*r.threads));
-	if (r.threads)
-		r.nr_threads = threads_read(t->pid, r.threads, MAPPER_THREADS);
+	threads_read(t->pid, &r.threads);
 	maps_open(&m->maps, t->pid);
 	while (maps_next(&m->maps)) {
 		if (r.new.nr == max || (named && !m->maps.name[0]) ||
@@ -314,8 +332,6 @@ static void read_all(struct mapper *m, struct mapped *t, const struct mapper_wri
 			left_out++;
 	}
 	maps_close(&m->maps);
-	patience_end();
-	free(r.threads);
 	if (left_out > t->left_out) {
 		m->left_out += left_out - t->left_out;
 		t->left_out = left_out;

@@ -161,12 +161,20 @@ static int series(const struct output *o, unsigned int keep)
 	return there < 0 ? -1 : (int)n;
 }
 
-/* Return: 0, or -1 after a message: a file there is not ours */
+/* Return: 0, or -1 after a message: older files cannot be renamed, or one there is not ours */
 static int check(const struct output *o)
 {
 	unsigned int last = o->keep ?: OLD;
-	int nr = series(o, o->keep ?: 1);
+	char name[OLD_NAME];
+	int nr = is_there(o, 0, NULL);
 
+	if (nr >= 0 && (nr || o->keep) && strlen(old_name(o, last, name)) > NAME_MAX) {
+		msg("%s: the name leaves no room for the %s of an older recording; name another file with -o",
+		    o->name, name + strlen(o->file.base));
+		return -1;
+	}
+	if (nr > 0)
+		nr = series(o, o->keep ?: 1);
 	if (nr < 0 || (nr == (int)(o->keep ?: 1) && is_there(o, last, NULL) < 0))
 		return -1;
 	return 0;
@@ -303,8 +311,11 @@ void output_flush(struct output *o)
 			o->bytes += n;
 		}
 	}
-	if (!o->error && o->used && o->file.dir >= 0 && !o->file.placed)
+	if (!o->error && o->used && o->file.dir >= 0 && !o->file.placed) {
 		o->error = commit(o);
+		if (o->error)
+			o->bytes = o->begun;
+	}
 	o->used = 0;
 }
 
@@ -336,6 +347,8 @@ static int end(struct output *o, bool sync)
 		return 0;
 	if (o->error != -ECANCELED)
 		msg("%s: %s", o->name, strerror(-o->error));
+	/* it is said */
+	o->error = -ECANCELED;
 	return -1;
 }
 

@@ -5,9 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -15,6 +12,7 @@
 #include <unistd.h>
 
 #include "libwsmon/wsmon_records.h"
+#include "patience.h"
 #include "procfs.h"
 
 static FILE *open_file(__u32 tid, const char *name)
@@ -62,10 +60,13 @@ __u32 proc_thread(__u32 pid)
 	return found;
 }
 
-/* Opens a file of a process's memory */
+/* Opens a file of a process's memory, which takes its mmap lock */
 static FILE *open_proc(__u32 pid, const char *name)
 {
-	return open_file(proc_thread(pid), name);
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/%s", proc_thread(pid), name);
+	return patient_file(pid, -1, path);
 }
 
 static __u32 prot_of(const char *perms)

@@ -117,7 +117,7 @@ static void report(const struct record *r)
 		    r->mapper.left_out);
 	marks_report(&r->marks);
 	feed_report(&r->feed, r->quiet);
-	if (r->quiet)
+	if (r->quiet || !r->output.bytes)
 		return;
 	stacks_report(&r->stacks);
 	msg("wrote %llu records, %s, in %s to %s", r->output.records,

@@ -25,7 +25,6 @@
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <sys/sysmacros.h>
-#include <sys/uio.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -36,6 +35,7 @@
 #include "core/clock.h"
 #include "libwsmon/stats.h"
 #include "libwsmon/wsmon_records.h"
+#include "patience.h"
 #include "procfs.h"
 #include "refault.h"
 
@@ -75,8 +75,7 @@ static void contents_fill(char *mem, size_t bytes)
 
 /* Private memory that has no file, its pages counted from 0 on */
 struct pool {
-	__u32 pid;
-	int pagemap;
+	struct patient *pagemap, *mem;
 	size_t nr;
 	__u64 pages;
 	struct {
@@ -87,17 +86,15 @@ struct pool {
 
 static void pool_open(struct pool *pool, __u32 pid)
 {
-	char path[32], line[PATH_MAX + 128], perms[5];
+	char path[32], *name, line[PATH_MAX + 128], perms[5];
 	unsigned long start = 0, end, inode;
 	__u64 pages = 0;
 	FILE *f;
 
-	*pool = (struct pool) { .pid = pid };
-	pid = proc_thread(pid);
-	snprintf(path, sizeof(path), "/proc/%u/pagemap", pid);
-	pool->pagemap = open(path, O_RDONLY | O_CLOEXEC);
-	snprintf(path, sizeof(path), "/proc/%u/smaps", pid);
-	f = fopen(path, "re");
+	memset(pool, 0, sizeof(*pool));
+	name = path + snprintf(path, sizeof(path), "/proc/%u/", proc_thread(pid));
+	strcpy(name, "smaps");
+	f = patient_file(pid, -1, path);
 	while (f && pool->nr < MAPPINGS && fgets(line, sizeof(line), f)) {
 		unsigned long from;
 
@@ -115,6 +112,16 @@ static void pool_open(struct pool *pool, __u32 pid)
 	}
 	if (f)
 		fclose(f);
+	strcpy(name, "pagemap");
+	pool->pagemap = patient_open(pid, -1, path);
+	strcpy(name, "mem");
+	pool->mem = patient_open(pid, -1, path);
+}
+
+static void pool_close(struct pool *pool)
+{
+	patient_close(pool->pagemap);
+	patient_close(pool->mem);
 }
 
 /*
@@ -123,7 +130,6 @@ static void pool_open(struct pool *pool, __u32 pid)
  */
 static bool pool_copy(const struct pool *pool, char *to, __u64 page)
 {
-	struct iovec local = { to, page_size() }, remote = { NULL, page_size() };
 	size_t low = 0, high = pool->nr;
 	unsigned long addr;
 	__u64 entry;
@@ -137,11 +143,10 @@ static bool pool_copy(const struct pool *pool, char *to, __u64 page)
 			low = mid;
 	}
 	addr = pool->mapping[low].start + (page - pool->mapping[low].first) * page_size();
-	if (pread(pool->pagemap, &entry, sizeof(entry), addr / page_size() * sizeof(entry)) !=
+	if (patient_pread(pool->pagemap, &entry, sizeof(entry), addr / page_size() * sizeof(entry), 0) !=
 	    sizeof(entry) || !(entry & PAGEMAP_PRESENT))
 		return false;
-	remote.iov_base = (char *)addr;
-	return process_vm_readv(pool->pid, &local, 1, &remote, 1, 0) == (ssize_t)page_size() &&
+	return patient_pread(pool->mem, to, page_size(), addr, 0) == (ssize_t)page_size() &&
 	       memcmp(to, to + sizeof(long), page_size() - sizeof(long));
 }
 
@@ -160,10 +165,9 @@ bool contents_copy(char *mem, const struct pids *pids, bool *forbidden)
 			continue;
 		}
 		pool_open(&pool, pids->pid[i]);
-		for (tries = 0; pool.pages && tries < TRIES / nr && n < until; tries++)
+		for (tries = 0; pool.pages && pool.pagemap && pool.mem && tries < TRIES / nr && n < until; tries++)
 			n += pool_copy(&pool, mem + n * page, erand48(seed) * pool.pages);
-		if (pool.pagemap >= 0)
-			close(pool.pagemap);
+		pool_close(&pool);
 	}
 	for (i = n; n >= FEW && i < CONTENTS_PAGES; i++)
 		memcpy(mem + i * page, mem + i % n * page, page);

@@ -22,6 +22,7 @@
 #include "libwsmon/wsmon_records.h"
 #include "procfs.h"
 #include "record.h"
+#include "stuck.h"
 
 /* Options: whom, how long, and how */
 
@@ -349,7 +350,10 @@ static void take_area(struct record *r, const struct wsmon_rec_area *area)
 	const struct mapper_writer w = mapping_writer(r);
 
 	write_area(r, area);
-	if (r->file && area->index == area->total - 1)
+	if (area->index != area->total - 1)
+		return;
+	maps_close(&r->maps);
+	if (r->file)
 		mapper_changed(&r->mapper, area->pid, &w);
 }
 
@@ -629,14 +633,15 @@ static void tick(struct record *r, struct loop *l)
 
 static bool write_failed(struct record *r)
 {
-	char bytes[UNITS_LEN];
+	char bytes[UNITS_LEN], saved[64];
 
 	output_flush(&r->output);
 	if (!r->output.error)
 		return false;
+	snprintf(saved, sizeof(saved), "the %s before were saved", units_size(bytes, r->output.bytes));
 	if (r->output.error != -ECANCELED)
-		msg("%s: %s; recording ends, the %s before were saved", r->output.name,
-		    strerror(-r->output.error), units_size(bytes, r->output.bytes));
+		msg("%s: %s; recording ends, %s", r->output.name, strerror(-r->output.error),
+		    r->output.bytes ? saved : "nothing was saved");
 	fail(r);
 	return true;
 }
@@ -781,8 +786,10 @@ int record_catch_signals(struct record *r, sigset_t *mask)
 	signal(SIGCHLD, SIG_DFL);
 	sigprocmask(SIG_BLOCK, &set, mask);
 	r->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-	if (r->signal_fd >= 0)
+	if (r->signal_fd >= 0) {
+		stuck_watch(r->signal_fd, &r->output.file.fd, &r->child.pid);
 		return 0;
+	}
 	msg("signals cannot be caught: %s", strerror(errno));
 	return -1;
 }

@@ -127,6 +127,9 @@ void targets_free(struct targets *t)
 #define LIST_INTERVAL	(5 * NSEC_PER_SEC)
 #define LIST_PACE	100
 
+/* A machine that is short of CPU may take minutes to read all: then there are no new targets */
+#define LOOK_MAX	NSEC_PER_SEC
+
 #define LARGE		20	/* a target has at least this part of the RSS of all */
 
 static bool has(const __u32 *pids, size_t nr, __u32 pid)
@@ -180,15 +183,16 @@ static void look(struct members *m, const char *cgroup, struct targets *t, struc
 	__u64 *rss = need(calloc(PROCESSES, sizeof(*rss))), sum = 0;
 	long found = cgroup_pids(cgroup, pids, PROCESSES);
 	size_t nr = found < 0 ? 0 : found < PROCESSES ? found : PROCESSES, i;
+	__u64 until_ns = clock_now() + LOOK_MAX;
 
 	drop(t, o, pids, nr);
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < nr && clock_now() < until_ns; i++) {
 		struct wsmon_rec_proc proc = { 0 };
 
 		if (!proc_memory(pids[i], &proc))
 			sum += rss[i] = proc.rss;
 	}
-	for (i = 0; i < nr; i++)
+	for (i = i < nr ? nr : 0; i < nr; i++)
 		if (rss[i] && rss[i] >= sum / LARGE && (!m->pids || has(m->pids, m->nr, pids[i])) &&
 		    !is_target(t, pids[i]))
 			add(t, o, pids[i], WSMON_TARGET_START);

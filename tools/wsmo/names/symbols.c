@@ -27,6 +27,7 @@
 #include "core/text.h"
 #include "libwsmon/sorted.h"
 #include "libwsmon/wsmon_records.h"
+#include "live/patience.h"
 #include "live/procfs.h"
 #include "symbols.h"
 
@@ -482,6 +483,22 @@ static bool open_path(struct file *f, const char *path)
 	return is;
 }
 
+static void look_up(void *path, int fd __attribute__((unused)))
+{
+	int file = open(path, O_PATH | O_CLOEXEC);
+
+	if (file >= 0)
+		close(file);
+}
+
+/* Looking up a file that is mapped takes the mmap lock: can it be looked up? */
+static bool answers(__u32 pid, char *path)
+{
+	const struct question q = { .ask = look_up, .pid = pid, .fd = -1 };
+
+	return patience_ask(&q, path, strlen(path) + 1);
+}
+
 /*
  * Looks for the file at its path here, at its path as the process sees it and, in case it is
  * deleted, where the process has it mapped. The kernel appends " (deleted)" to the path of a file
@@ -508,7 +525,8 @@ static void open_file(struct file *f, const struct module *m)
 			return;
 	}
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", m->pid, m->start, m->end);
-	open_path(f, path);
+	if (answers(m->pid, path))
+		open_path(f, path);
 }
 
 /* The file, opened, if it has the address; @at gets that in the file's module */

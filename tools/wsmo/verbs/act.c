@@ -30,6 +30,9 @@
 /* Records older than this are late; taking an interval is much faster */
 #define LATE		NSEC_PER_SEC
 
+/* A slow machine may be late again and again: say so no more often than this */
+#define SAY_LATE	(60 * NSEC_PER_SEC)
+
 /* Max. time for looking for refaults, each second, all targets together */
 #define LOOK		(20 * NSEC_PER_MSEC)
 
@@ -650,10 +653,14 @@ static bool behind(struct act *a, __u64 at)
 	__u64 now = clock_now();
 
 	a->behind = now > at + LATE && session_behind(&a->record.session);
-	if (a->behind && !before)
-		msg("%.1f s behind: does nothing until it has caught up",
-		    (double)(now - at) / NSEC_PER_SEC);
-	return a->behind;
+	if (!a->behind || before)
+		return a->behind;
+	a->times_behind++;
+	if (!a->behind_said_ns || now - a->behind_said_ns > SAY_LATE) {
+		msg("%.1f s behind: does nothing until it has caught up", (double)(now - at) / NSEC_PER_SEC);
+		a->behind_said_ns = now;
+	}
+	return true;
 }
 
 /* Adds an interval to the evidence; applies the rules unless samples were missed in it */
@@ -925,6 +932,8 @@ static void report(const struct record *r)
 	if (lost)
 		msg("LOST %llu records that found no room in the module's buffer: actions were delayed",
 		    lost);
+	if (a->times_behind > 1)
+		msg("was behind %llu times", a->times_behind);
 	if (r->quiet)
 		return;
 	for (i = 0; i < a->scheme.nr; i++)
@@ -933,7 +942,7 @@ static void report(const struct record *r)
 		msg("in %s: monitoring took %.2f %% of one CPU, acting %.2f %%; backed off %llu times",
 		    units_time(time, ran), 100.0 * (a->cpu_ns + r->stats.cpu_ns) / ran,
 		    100.0 * cpu / ran, a->limits.pauses);
-	if (r->file)
+	if (r->file && r->output.bytes)
 		msg("now see: wsmo report act -i %s", r->file);
 }
 

@@ -63,6 +63,8 @@ struct act_target {
  * @swap_said:	the last cgroup that a message said has no swap left; malloc()ed
  * @missed:	missed samples, as of the last STATS
  * @behind:	the stream's records are old: do nothing until they are recent again
+ * @times_behind: how often that began
+ * @behind_said_ns: when a message said so, 0 if none did
  * @spoilt:	DAMON clears the same Accessed bits: do nothing
  * @final:	the last ACT records are written
  * @table:	the log
@@ -93,6 +95,8 @@ struct act {
 	char *swap_said;
 	__u64 missed;
 	bool behind;
+	__u64 times_behind;
+	__u64 behind_said_ns;
 	bool spoilt;
 	bool final;
 	struct table *table;

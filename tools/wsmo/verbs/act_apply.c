@@ -20,6 +20,7 @@
 #include "core/units.h"
 #include "libwsmon/names.h"
 #include "libwsmon/wsmon_records.h"
+#include "live/patience.h"
 #include "live/procfs.h"
 
 enum { T, PID, L_RULE, L_ACTION, CLASS, START, END, SIZE, SHARE, FREQ, AGE, TRIED, DONE, RESULT };
@@ -426,9 +427,9 @@ static __u64 apply_stretch(struct act *a, struct act_target *t,
 	__u64 addr = s->start, cpu;
 
 	while (addr < s->end) {
-		cpu = clock_cpu();
+		cpu = clock_cpu() + patience_cpu();
 		addr = apply_next(a, t, s, addr, e);
-		cpu = clock_cpu() - cpu;
+		cpu = clock_cpu() + patience_cpu() - cpu;
 		a->stat[s->rule].cpu_ns += cpu;
 		if (a->dry_run)
 			continue;

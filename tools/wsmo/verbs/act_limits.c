@@ -292,6 +292,14 @@ static void look_at_goals(struct act_limits *l)
 	}, l->bytes_per_s);
 }
 
+/* The owner of a cgroup may switch its PSI off (cgroup.pressure) */
+static void look_away(struct act_limits *l)
+{
+	if (!l->blind_said)
+		msg("%s cannot be read any more: nothing is reclaimed while it cannot", l->psi ?: PSI_FILE);
+	l->blind_said = l->blind = true;
+}
+
 void limits_tick(struct act_limits *l, __u64 now, __u64 pages)
 {
 	double seconds = (double)(now - l->tick_ns) / NSEC_PER_SEC;
@@ -302,8 +310,12 @@ void limits_tick(struct act_limits *l, __u64 now, __u64 pages)
 	l->tick_ns = now;
 	l->refaults = pages / seconds;
 	l->pressure = -1;
-	if (l->has_psi && !read_stall(l, &stall)) {
-		l->pressure = (stall - l->stall_us) / 1e6 / seconds;
+	if (l->has_psi && read_stall(l, &stall)) {
+		look_away(l);
+	} else if (l->has_psi) {
+		if (!l->blind)
+			l->pressure = (stall - l->stall_us) / 1e6 / seconds;
+		l->blind = false;
 		l->stall_us = stall;
 	}
 	look_at_marks(l);
@@ -313,7 +325,7 @@ void limits_tick(struct act_limits *l, __u64 now, __u64 pages)
 
 bool limits_reclaim(const struct act_limits *l)
 {
-	return l->wanted && l->pause_ns <= l->tick_ns && !l->goals.reached;
+	return l->wanted && !l->blind && l->pause_ns <= l->tick_ns && !l->goals.reached;
 }
 
 /*
@@ -325,6 +337,7 @@ bool limits_reclaim(const struct act_limits *l)
 
 #define BLOCKS_MAX	(1 << 20)	/* 2 TiB */
 #define BLOCKS_A_SCAN	64		/* blocks between two looks at the clock */
+#define BLOCKS_AHEAD	8		/* max. neighbours whose pages are read at once */
 
 /* Pages that came back are left alone for this long (five minutes) */
 #define BACK_FOR	(300 * NSEC_PER_SEC)
@@ -434,6 +447,16 @@ const __u64 *taken_back(const struct taken *t, __u64 addr)
 	return b && b->back_ns ? b->back : NULL;
 }
 
+/* Return: bytes of the block and its neighbours behind it */
+static __u64 neighbours(const struct taken_block *b, const struct taken_block *end)
+{
+	__u64 n = 1;
+
+	while (n < BLOCKS_AHEAD && b + n < end && b[n].addr == b->addr + n * ACT_BLOCK)
+		n++;
+	return n * ACT_BLOCK;
+}
+
 void taken_scan(struct taken *t, struct act_process *p, __u64 *refaulted,
 		__u64 until_ns)
 {
@@ -445,7 +468,9 @@ void taken_scan(struct taken *t, struct act_process *p, __u64 *refaulted,
 			break;
 		if (t->cursor >= t->blocks.nr)
 			t->cursor = 0;
+		p->ahead = neighbours(&block[t->cursor], block + t->blocks.nr);
 		update_block(&block[t->cursor], p, refaulted);
+		p->ahead = 0;
 		if (block[t->cursor].last.swapped || block[t->cursor].back_ns)
 			t->cursor++;
 		else

@@ -86,6 +86,8 @@ bool goals_allow(const struct act_goals *g);
  *		is set, always
  * @goals:	bound the rate of reclaim, and end it
  * @has_psi:	PSI is available
+ * @blind:	PSI was available at the start, and cannot be read now: no reclaim
+ * @blind_said:	a message said so
  * @now_ns:	when the budgets were filled last
  * @bytes:	budget; below 0 after an action that took more
  * @cpu_ns:	budget
@@ -109,6 +111,7 @@ struct act_limits {
 	struct act_goals goals;
 
 	bool has_psi;
+	bool blind, blind_said;
 	__u64 now_ns;
 	__s64 bytes;
 	__s64 cpu_ns;

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -20,6 +19,7 @@
 #include "act_target.h"
 #include "core/cli.h"
 #include "core/clock.h"
+#include "core/identity.h"
 #include "live/cgroup.h"
 #include "live/patience.h"
 #include "live/procfs.h"
@@ -51,7 +51,7 @@ int process_open(struct act_process *p, __u32 pid)
 {
 	char path[32];
 
-	*p = (struct act_process){ .pid = pid, .proc = -1, .pagemap = -1, .claim = -1 };
+	*p = (struct act_process){ .pid = pid, .proc = -1, .claim = -1 };
 	p->pidfd = syscall(SYS_pidfd_open, pid, 0);
 	if (p->pidfd < 0)
 		return -errno;
@@ -63,21 +63,60 @@ int process_open(struct act_process *p, __u32 pid)
 	return process_alive(p) ? 0 : -ESRCH;
 }
 
+static FILE *open_file(const struct act_process *p, const char *name)
+{
+	int fd = openat(p->proc, name, O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (!f && fd >= 0)
+		close(fd);
+	return f;
+}
+
+/* Return: when the process began, in clock ticks since boot */
+static __u64 began(const struct act_process *p)
+{
+	FILE *f = open_file(p, "stat");
+	char text[512], *at;
+	__u64 ticks = 0;
+
+	text[f ? fread(text, 1, sizeof(text) - 1, f) : 0] = '\0';
+	at = strrchr(text, ')');
+	if (at)
+		sscanf(at + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+		       &ticks);
+	if (f)
+		fclose(f);
+	return ticks;
+}
+
 /*
- * Only users who may read a process's memory can open its pagemap. While the file is open its
- * inode stays the same, whatever the process executes.
+ * A byte of a file that nobody else can open stands for each process: a file of the process itself
+ * could be locked by its owner, who could so keep others from acting on it
  */
 int process_claim(struct act_process *p)
 {
-	p->claim = openat(p->proc, "pagemap", O_RDONLY | O_CLOEXEC);
-	return p->claim < 0 || flock(p->claim, LOCK_EX | LOCK_NB) ? -errno : 0;
+	struct flock lock = {
+		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1,
+		.l_start = (__u64)p->pid << 40 | (began(p) & ((1ULL << 40) - 1)),
+	};
+	int dir = runtime_open(), err = 0;
+
+	if (dir < 0)
+		return dir;
+	p->claim = openat(dir, "act", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (p->claim < 0)
+		err = -errno;
+	else if (fcntl(p->claim, F_OFD_SETLK, &lock))
+		err = errno == EACCES || errno == EAGAIN ? -EWOULDBLOCK : -errno;
+	close(dir);
+	return err;
 }
 
 void process_exec(struct act_process *p)
 {
-	if (p->pagemap >= 0)
-		close(p->pagemap);
-	p->pagemap = -1;
+	patient_close(p->pagemap);
+	p->pagemap = NULL;
 	p->nr = 0;
 	p->stale_ns = 0;
 }
@@ -92,8 +131,7 @@ void process_close(struct act_process *p)
 	if (p->pidfd >= 0)
 		close(p->pidfd);
 	free(p->mapping);
-	*p = (struct act_process){ .pid = p->pid, .pidfd = -1, .proc = -1,
-				   .pagemap = -1, .claim = -1 };
+	*p = (struct act_process){ .pid = p->pid, .pidfd = -1, .proc = -1, .claim = -1 };
 }
 
 bool process_alive(const struct act_process *p)
@@ -101,16 +139,6 @@ bool process_alive(const struct act_process *p)
 	struct pollfd fd = { .fd = p->pidfd, .events = POLLIN };
 
 	return p->pidfd >= 0 && !poll(&fd, 1, 0);
-}
-
-static FILE *open_file(const struct act_process *p, const char *name)
-{
-	int fd = openat(p->proc, name, O_RDONLY | O_CLOEXEC);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-
-	if (!f && fd >= 0)
-		close(fd);
-	return f;
 }
 
 char *process_cgroup(const struct act_process *p)
@@ -141,47 +169,42 @@ bool process_swap(const struct act_process *p, char **cgroup)
 }
 
 struct system_of {
-	char file[32];
+	char file[64];
 	bool tmpfs;
 };
 
-static void ask_system(void *data)
+static void ask_system(void *data, int proc)
 {
 	struct system_of *s = data;
+	int fd = openat(proc, s->file, O_PATH | O_CLOEXEC);
 	struct statfs fs;
 
-	s->tmpfs = statfs(s->file, &fs) || fs.f_type == TMPFS_MAGIC;
+	s->tmpfs = fd < 0 || fstatfs(fd, &fs) || fs.f_type == TMPFS_MAGIC;
+	if (fd >= 0)
+		close(fd);
 }
 
 /* Is the mapped file on a tmpfs? Shared anonymous memory is, too. */
-static bool on_tmpfs(const struct act_process *p, __u64 start, __u64 end)
+static bool on_tmpfs(const struct act_process *p, const struct maps *m)
 {
 	/* file systems asked before, by device number */
 	static struct { __u64 dev; bool known, tmpfs; } last[16];
+	const struct question q = { .ask = ask_system, .fd = p->proc };
 	struct system_of s = { .tmpfs = false };
-	struct statx st = { 0 };
-	char path[64];
+	unsigned int major = 0, minor = 0;
 	__u64 dev, i;
-	int fd;
 
-	snprintf(path, sizeof(path), "map_files/%llx-%llx", start, end);
-	fd = openat(p->proc, path, O_PATH | O_CLOEXEC);
-	if (fd < 0)
-		return true;
-	/* with DONT_SYNC this does not ask a server, and cannot hang */
-	statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &st);
-	dev = (__u64)st.stx_dev_major << 32 | st.stx_dev_minor;
+	sscanf(m->line, "%*s %*s %*s %x:%x", &major, &minor);
+	dev = (__u64)major << 32 | minor;
 	i = dev % ARRAY_SIZE(last);
 	if (!last[i].known || last[i].dev != dev) {
 		/* a file system that does not answer is no tmpfs */
-		snprintf(s.file, sizeof(s.file), "/proc/%d/fd/%d", getpid(), fd);
-		patience_ask(ask_system, &s, sizeof(s));
-		patience_end();
+		snprintf(s.file, sizeof(s.file), "map_files/%llx-%llx", m->start, m->end);
+		patience_ask(&q, &s, sizeof(s));
 		last[i].dev = dev;
 		last[i].known = true;
 		last[i].tmpfs = s.tmpfs;
 	}
-	close(fd);
 	return last[i].tmpfs;
 }
 
@@ -197,7 +220,7 @@ static enum wsmon_class classify(const struct act_process *p,
 	if (m->prot & MAPS_EXEC)
 		return WSMON_CLASS_TEXT;
 	if (m->prot & MAPS_SHARED)
-		return !m->inode || on_tmpfs(p, m->start, m->end) ?
+		return !m->inode || on_tmpfs(p, m) ?
 		       WSMON_CLASS_SHMEM : WSMON_CLASS_FILE;
 	if (m->inode && m->prot & MAPS_WRITE) {
 		*data_end = m->end;
@@ -262,7 +285,7 @@ static bool has_locked(const struct act_process *p)
 static void mark_locked(struct act_process *p)
 {
 	unsigned long long from = 0, to = 0, start, end;
-	FILE *f = open_file(p, "smaps");
+	FILE *f = patient_file(p->pid, p->proc, "smaps");
 	char *line = NULL;
 	size_t size = 0, i;
 
@@ -291,13 +314,13 @@ int process_maps(struct act_process *p)
 	if (began < p->stale_ns)
 		return 0;
 	p->nr = 0;
-	m.file = open_file(p, "maps");
+	m.file = patient_file(p->pid, p->proc, "maps");
 	if (!m.file)
 		return errno == ENOENT ? -ESRCH : -errno;
 	while (!err && maps_next(&m))
 		err = add_mapping(p, &m, &data_end);
 	if (!err && ferror(m.file))
-		err = -ESRCH;
+		err = errno == ETIMEDOUT ? -errno : -ESRCH;
 	maps_close(&m);
 	if (!err && has_locked(p))
 		mark_locked(p);
@@ -359,16 +382,17 @@ int process_resident(struct act_process *p, __u64 start, __u64 end, bool huge,
 	size_t i;
 
 	*r = (struct resident){ 0 };
-	if (p->pagemap < 0)
-		p->pagemap = openat(p->proc, "pagemap", O_RDONLY | O_CLOEXEC);
-	if (p->pagemap < 0)
+	if (!p->pagemap)
+		p->pagemap = patient_open(p->pid, p->proc, "pagemap");
+	if (!p->pagemap)
 		err = -errno;
 	while (!err && start < end) {
 		size_t want = (end - start) / page < ENTRIES ?
 			      (end - start) / page : ENTRIES;
 
-		n = pread(p->pagemap, entry, want * sizeof(*entry),
-			  start / page * sizeof(*entry));
+		n = patient_pread(p->pagemap, entry, want * sizeof(*entry),
+				  start / page * sizeof(*entry),
+				  p->ahead / page * sizeof(*entry));
 		/* the file of an address space that is gone is empty */
 		if (n <= 0) {
 			err = n ? -errno : -ESRCH;
@@ -409,39 +433,75 @@ static int advice_of(enum wsmon_action action)
 	}
 }
 
-static int advise(const struct act_process *p, const struct iovec *iov,
-		  size_t nr, int advice)
+/* Acting takes the mmap lock, too, and may wait for a slow disk */
+#define ACT_MS		10000
+
+struct advice {
+	int advice, err;
+	size_t nr;
+	struct iovec iov[32 * ACT_BLOCK_WORDS];	/* at most every second page begins a part */
+};
+
+static void ask_advice(void *data, int pidfd)
 {
+	struct advice *a = data;
+
 	/* it advises all of one range or fails, e.g. with ENOMEM; of several at least the first */
-	return syscall(SYS_process_madvise, p->pidfd, iov, nr, advice, 0) < 0 ?
-	       -errno : 0;
+	a->err = syscall(SYS_process_madvise, pidfd, a->iov, a->nr, a->advice, 0) < 0 ? -errno : 0;
+}
+
+static int advise(const struct act_process *p, struct advice *a)
+{
+	const struct question q = {
+		.ask = ask_advice, .pid = p->pid, .fd = p->pidfd, .ms = ACT_MS,
+	};
+
+	return patience_ask(&q, a, offsetof(struct advice, iov[a->nr])) ? a->err : -ETIMEDOUT;
 }
 
 int process_may(const struct act_process *p, enum wsmon_action action)
 {
-	int advice = advice_of(action);
+	struct advice a = { .advice = advice_of(action) };
 
 	if (action == WSMON_ACT_NOHUGEPAGE)
 		return access(SPLIT_FILE, W_OK) ? -errno : 0;
-	return advice < 0 ? 0 : advise(p, NULL, 0, advice);
+	return a.advice < 0 ? 0 : advise(p, &a);
 }
 
 /* debugfs' split_huge_pages takes a pid, not a pidfd */
+struct split {
+	struct act_process p;
+	__u64 start, end;
+	int err;
+};
+
+static void ask_split(void *data, int pidfd)
+{
+	struct split *s = data;
+	char text[96];
+	int fd, len;
+
+	len = snprintf(text, sizeof(text), "%u,%#llx,%#llx", s->p.pid, s->start, s->end);
+	fd = open(SPLIT_FILE, O_WRONLY | O_CLOEXEC);
+	s->p.pidfd = pidfd;
+	if (fd < 0)
+		s->err = -errno;
+	else if (!process_alive(&s->p))
+		s->err = -ESRCH;
+	else if (write(fd, text, len) != len)
+		s->err = -errno;
+	if (fd >= 0)
+		close(fd);
+}
+
 static int split(const struct act_process *p, __u64 start, __u64 end)
 {
-	char text[96];
-	int fd, len, err = 0;
+	const struct question q = {
+		.ask = ask_split, .pid = p->pid, .fd = p->pidfd, .ms = ACT_MS,
+	};
+	struct split s = { .p = *p, .start = start, .end = end };
 
-	len = snprintf(text, sizeof(text), "%u,%#llx,%#llx", p->pid, start, end);
-	fd = open(SPLIT_FILE, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (!process_alive(p))
-		err = -ESRCH;
-	else if (write(fd, text, len) != len)
-		err = -errno;
-	close(fd);
-	return err;
+	return patience_ask(&q, &s, sizeof(s)) ? s.err : -ETIMEDOUT;
 }
 
 /* Cuts the pages of @keep out of a range; Return: number of parts left */
@@ -468,11 +528,10 @@ static size_t cut(struct iovec *iov, __u64 start, __u64 end, const __u64 *keep)
 int process_advise(const struct act_process *p, enum wsmon_action action,
 		   __u64 start, __u64 end, const __u64 *keep)
 {
-	/* at most every second page begins a part */
-	struct iovec iov[32 * ACT_BLOCK_WORDS] = {
-		{ .iov_base = (void *)(uintptr_t)start, .iov_len = end - start },
+	struct advice a = {
+		.advice = advice_of(action), .nr = 1,
+		.iov[0] = { .iov_base = (void *)(uintptr_t)start, .iov_len = end - start },
 	};
-	size_t nr = 1;
 
 	switch (action) {
 	case WSMON_ACT_STAT:
@@ -481,7 +540,7 @@ int process_advise(const struct act_process *p, enum wsmon_action action,
 		return split(p, start, end);
 	default:
 		if (keep)
-			nr = cut(iov, start, end, keep);
-		return nr ? advise(p, iov, nr, advice_of(action)) : 0;
+			a.nr = cut(a.iov, start, end, keep);
+		return a.nr ? advise(p, &a) : 0;
 	}
 }

@@ -31,8 +31,9 @@ struct mapping {
  * @pid:	its id
  * @pidfd:	the process, -1 if there is none
  * @proc:	its directory in /proc
- * @pagemap:	/proc/PID/pagemap of its current address space, -1 if not open
- * @claim:	a file of @proc, locked while this run acts on the process; -1 if not open
+ * @pagemap:	/proc/PID/pagemap of its current address space, NULL if not open
+ * @ahead:	bytes of memory whose pages are read at once, if that is more than asked for
+ * @claim:	a file of which a byte is locked while this run acts on the process; -1 if not open
  * @no_swap:	its cgroup may not swap
  * @swap_said:	a message said so
  * @swap_ns:	when to look @no_swap up again
@@ -43,7 +44,8 @@ struct act_process {
 	__u32 pid;
 	int pidfd;
 	int proc;
-	int pagemap;
+	struct patient *pagemap;
+	__u64 ahead;
 	int claim;
 	bool no_swap;
 	bool swap_said;

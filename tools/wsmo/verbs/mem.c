@@ -270,7 +270,7 @@ static void not_read(struct mem *mem, __u32 pid, int err)
 		msg("there is no process %u", pid);
 	else if (!err)
 		msg("process %u has no memory: it is a kernel thread, or has ended", pid);
-	else if (err != -EACCES && err != -EPERM)
+	else if (err != -EACCES && err != -EPERM && err != -ETIMEDOUT)
 		msg("process %u: cannot be read: %s", pid, strerror(-err));
 }
 

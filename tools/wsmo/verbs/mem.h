@@ -100,14 +100,14 @@ void smaps_done(void);
  * @bits:	a bit a frame
  * @size:	bytes mapped for them
  * @pid:	the last process, 0 if there was none
- * @fd:		its pagemap, or -1
+ * @pagemap:	of it, or NULL
  */
 struct frames {
 	bool known;
 	unsigned char *bits;
 	size_t size;
 	__u32 pid;
-	int fd;
+	struct patient *pagemap;
 };
 
 /** frames_begin() - find out whether frames are known; mark zero pages as seen */

@@ -15,6 +15,7 @@
 
 #include "core/cli.h"
 #include "libwsmon/names.h"
+#include "live/patience.h"
 #include "mem.h"
 
 #define ENTRIES		8192	/* read at once */
@@ -30,6 +31,9 @@
 #define SPARSE_SIZE	(64ULL << 30)
 
 #define HUGE_PAGE	(2UL << 20)
+
+/* Libraries are neighbours: read the entries of 8 MiB at once */
+#define AHEAD		(2048 * sizeof(__u64))
 
 /* Marks a frame as seen; Return: is it new? */
 static bool see(struct frames *f, __u64 frame)
@@ -59,11 +63,11 @@ static bool see(struct frames *f, __u64 frame)
 
 /*
  * Read the entries of a range of addresses
- * @fd:	pagemap
+ * @ahead: bytes to read at once if there are fewer
  * @each:	gets some of the entries; returns false to end
  * Return: 0, or -1 if some could not be read
  */
-static int pagemap_walk(int fd, __u64 start, __u64 end,
+static int pagemap_walk(struct patient *pagemap, __u64 start, __u64 end, size_t ahead,
 			bool (*each)(void *to, __u64 addr, const __u64 *entry, size_t nr), void *to)
 {
 	static __u64 entry[ENTRIES];
@@ -75,7 +79,8 @@ static int pagemap_walk(int fd, __u64 start, __u64 end,
 
 		if (nr > ENTRIES)
 			nr = ENTRIES;
-		len = pread(fd, entry, nr * sizeof(*entry), start / page * sizeof(*entry));
+		len = patient_pread(pagemap, entry, nr * sizeof(*entry), start / page * sizeof(*entry),
+				    ahead);
 		if (len < (ssize_t)sizeof(*entry))
 			return -1;
 		nr = len / sizeof(*entry);
@@ -110,29 +115,24 @@ static bool count_new(void *to, __u64 addr __attribute__((unused)), const __u64 
 void frames_begin(struct frames *f)
 {
 	struct count c = { .f = f };
-	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	int proc = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct patient *pagemap = patient_open(getpid(), proc, "pagemap");
 	char *m = mmap(NULL, 2 * HUGE_PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uintptr_t huge = ((uintptr_t)m + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
 
-	if (fd >= 0 && m != MAP_FAILED) {
+	if (pagemap && m != MAP_FAILED) {
 		madvise(m, 2 * HUGE_PAGE, MADV_HUGEPAGE);
 		(void)*(volatile char *)huge;
 		madvise(m, 2 * HUGE_PAGE, MADV_NOHUGEPAGE);
 		(void)*(volatile char *)(m == (char *)huge ? m + HUGE_PAGE : m);
-		pagemap_walk(fd, (uintptr_t)m, (uintptr_t)m + 2 * HUGE_PAGE, count_new, &c);
+		pagemap_walk(pagemap, (uintptr_t)m, (uintptr_t)m + 2 * HUGE_PAGE, 0, count_new, &c);
 	}
 	/* a kernel that hides frames says 0; no process can map frame 0 */
 	f->known = c.pages && !(f->bits[0] & 1);
 	if (m != MAP_FAILED)
 		munmap(m, 2 * HUGE_PAGE);
-	if (fd >= 0)
-		close(fd);
-}
-
-static void close_pagemap(const struct frames *f)
-{
-	if (f->pid && f->fd >= 0)
-		close(f->fd);
+	patient_close(pagemap);
+	close(proc);
 }
 
 __u64 frames_once(struct frames *f, const struct mem_process *p, const struct mem_mapping *m)
@@ -146,20 +146,20 @@ __u64 frames_once(struct frames *f, const struct mem_process *p, const struct me
 			  (m->end - m->start) / SPARSE_SHARE > b[MEM_RESIDENT]))
 		return b[MEM_PSS];
 	if (f->pid != p->pid) {
-		close_pagemap(f);
+		patient_close(f->pagemap);
 		f->pid = p->pid;
-		f->fd = smaps_file(p, "pagemap");
+		f->pagemap = patient_open(p->pid, p->dir, "pagemap");
 	}
-	if (f->fd < 0)
+	if (!f->pagemap)
 		return b[MEM_PSS];
-	if (pagemap_walk(f->fd, m->start, m->end, count_new, &c))
+	if (pagemap_walk(f->pagemap, m->start, m->end, AHEAD, count_new, &c))
 		c.pages = b[MEM_PSS] / sysconf(_SC_PAGESIZE);
 	return c.pages * sysconf(_SC_PAGESIZE);
 }
 
 void frames_free(struct frames *f)
 {
-	close_pagemap(f);
+	patient_close(f->pagemap);
 	if (f->size)
 		munmap(f->bits, f->size);
 	*f = (struct frames) { 0 };
@@ -313,7 +313,7 @@ static struct dump *dumping;
 static void dump_mapping(void *to, const struct mem_process *p, const struct mem_mapping *m)
 {
 	struct dump *d = dumping;
-	int fd;
+	struct patient *pagemap;
 
 	if (!mem_wants(to, p, m))
 		return;
@@ -324,11 +324,10 @@ static void dump_mapping(void *to, const struct mem_process *p, const struct mem
 	if (!m->bytes[MEM_RESIDENT] && !m->bytes[MEM_SWAP]) {
 		d->run.end = m->end;
 	} else {
-		fd = smaps_file(p, "pagemap");
-		if (fd < 0 || pagemap_walk(fd, m->start, m->end, take, d))
+		pagemap = patient_open(p->pid, p->dir, "pagemap");
+		if (!pagemap || pagemap_walk(pagemap, m->start, m->end, 0, take, d))
 			d->failed++;
-		if (fd >= 0)
-			close(fd);
+		patient_close(pagemap);
 	}
 	print_run(d);
 }

@@ -18,14 +18,12 @@
 #include "libwsmon/reader.h"
 #include "libwsmon/series.h"
 #include "libwsmon/sorted.h"
+#include "live/patience.h"
 #include "live/procfs.h"
 #include "live/session.h"
 #include "mem.h"
 
 /* Mappings, and how much of each is resident: /proc/PID/smaps */
-
-/* stdio would read 1024 bytes at a time, and at each read the kernel searches the mapping */
-#define SMAPS_BUFFER	65536
 
 /* A device of a file system */
 struct device {
@@ -316,15 +314,12 @@ int smaps_read(const struct mem_process *p,
 	       void (*each)(void *to, const struct mem_process *p, const struct mem_mapping *m),
 	       void *to)
 {
-	static char buffer[SMAPS_BUFFER];
-	struct walk w = { .p = p };
-	int fd = smaps_file(p, "smaps"), nr = 0, err = 0;
+	struct walk w = { .p = p, .maps.file = patient_file(p->pid, p->dir, "smaps") };
 	struct mem_mapping m;
+	int nr = 0, err = 0;
 
-	if (fd < 0)
+	if (!w.maps.file)
 		return errno == ENOENT ? -ESRCH : -errno;
-	w.maps.file = need(fdopen(fd, "r"));
-	setvbuf(w.maps.file, buffer, _IOFBF, sizeof(buffer));
 	while (maps_next(&w.maps)) {
 		read_mapping(&w, &m);
 		/* [vsyscall] is not memory of the process */
@@ -334,7 +329,7 @@ int smaps_read(const struct mem_process *p,
 		}
 	}
 	if (ferror(w.maps.file))
-		err = -ESRCH;
+		err = errno == ETIMEDOUT ? -errno : -ESRCH;
 	maps_close(&w.maps);
 	return err ?: nr;
 }

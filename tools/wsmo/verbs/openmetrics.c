@@ -31,6 +31,7 @@
 #include "live/cgroup.h"
 #include "live/live.h"
 #include "live/session.h"
+#include "live/stuck.h"
 #include "views/collect.h"
 
 /**
@@ -441,6 +442,8 @@ static int export_signals(void)
 	fd = signalfd(-1, &set, SFD_CLOEXEC);
 	if (fd < 0)
 		msg("signals cannot be caught: %m");
+	else
+		stuck_watch(fd, NULL, NULL);
 	return fd;
 }
 

@@ -22,6 +22,7 @@
 #include "act_limits.h"
 #include "core/cli.h"
 #include "core/clock.h"
+#include "core/identity.h"
 #include "core/units.h"
 #include "libwsmon/curve.h"
 #include "libwsmon/sizing.h"
@@ -106,28 +107,6 @@ static int write_high(const char *dir, const char *value)
 	return err;
 }
 
-/*
- * Opens the directory of notes. It is lost at a reboot, as cgroups are, and nobody else may
- * write to it. Return: fd or -errno
- */
-static int open_notes(void)
-{
-	const char *top = geteuid() ? getenv("XDG_RUNTIME_DIR") : "/run";
-	char path[PATH_MAX];
-	struct stat st;
-	int fd;
-
-	if (!top || snprintf(path, sizeof(path), "%s/wsmo", top) >= (int)sizeof(path))
-		return -ENOENT;
-	if (mkdir(path, 0700) && errno != EEXIST)
-		return -errno;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || (!fstat(fd, &st) && st.st_uid == geteuid() && !(st.st_mode & 077)))
-		return fd < 0 ? -errno : fd;
-	close(fd);
-	return -EPERM;
-}
-
 /* Names a note by numbers that no other cgroup has until the next boot. Return: 0 or -errno */
 static int name_of(const char *dir, char *name, size_t size)
 {
@@ -188,7 +167,7 @@ static int follow(int notes, const char *name, int note)
  */
 static int guard_restore(void)
 {
-	int notes = open_notes(), res = 0;
+	int notes = runtime_open(), res = 0;
 	DIR *list = notes < 0 ? NULL : fdopendir(notes);
 	struct dirent *e;
 
@@ -211,7 +190,7 @@ static int write_note(struct guard *g, const char *value)
 {
 	int err;
 
-	g->notes = open_notes();
+	g->notes = runtime_open();
 	err = g->notes < 0 ? g->notes : name_of(g->dir, g->name, sizeof(g->name));
 	if (!err)
 		g->note = open_note(g->notes, g->name, O_CREAT);

@@ -4,13 +4,18 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/cli.h"
+#include "core/clock.h"
 #include "core/outfile.h"
 #include "core/text.h"
 #include "core/units.h"
@@ -155,29 +160,85 @@ void plot_line(struct plot *p, size_t nr, const char *title)
 		    nr ? "," : "plot", nr, plot_colors[nr], nr, plot_colors[nr], title);
 }
 
-/* Copy gnuplot's output, because gnuplot does not notice failed writes. Return: 0 or an errno */
-static int copy(int from, int to)
+/* Without output and without using the CPU for so long it hangs */
+#define QUIET		(20 * NSEC_PER_SEC)
+
+/* It may use so much of the CPU, and print so much */
+#define CPU_SECONDS	600
+#define PICTURE_MAX	(1ULL << 30)
+
+/* Writes what is in the pipe; Return: bytes, 0 at its end */
+static ssize_t pass_on(int from, int to, int *err)
 {
 	char buf[65536];
-	ssize_t n, put, done;
-	int err = 0;
+	ssize_t n = read(from, buf, sizeof(buf)), put, done;
 
-	while ((n = read(from, buf, sizeof(buf))) > 0 || (n < 0 && errno == EINTR))
-		/* after a failed write read on, so that gnuplot can end */
-		for (done = 0; done < n && !err; done += put) {
-			put = write(to, buf + done, n - done);
-			if (put < 0 && errno != EINTR)
-				err = errno;
-			if (put < 0)
-				put = 0;
+	/* after a failed write read on, so that gnuplot can end */
+	for (done = 0; done < n && !*err; done += put) {
+		put = write(to, buf + done, n - done);
+		if (put < 0 && errno != EINTR)
+			*err = errno;
+		if (put < 0)
+			put = 0;
+	}
+	return n;
+}
+
+static __u64 cpu_of(pid_t pid)
+{
+	struct timespec t;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
+		return 0;
+	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
+}
+
+/*
+ * Copy gnuplot's output, because gnuplot does not notice failed writes. It ends when gnuplot does,
+ * whoever else has its output open.
+ * Return: gnuplot's wait status, or -1; @err gets an errno if the picture was not written
+ */
+static int copy(pid_t pid, int from, int to, int *err)
+{
+	struct pollfd fd = { .fd = from, .events = POLLIN };
+	__u64 cpu = 0, used, bytes = 0, active_ns = clock_now();
+	bool ended = false;
+	int status;
+	ssize_t n;
+
+	for (;;) {
+		/* without its output there is only the end to wait for */
+		if (poll(&fd, 1, ended ? 0 : fd.fd < 0 ? 10 : 1000) > 0) {
+			n = pass_on(from, to, err);
+			bytes += n > 0 ? n : 0;
+			active_ns = clock_now();
+			if (n > 0 && bytes <= PICTURE_MAX)
+				continue;
+			fd.fd = -1;
 		}
-	return n < 0 ? errno : err;
+		if (ended)
+			break;
+		ended = waitpid(pid, &status, WNOHANG) == pid;
+		used = ended ? cpu : cpu_of(pid);
+		if (used > cpu)
+			active_ns = clock_now();
+		cpu = used;
+		if (ended || (bytes <= PICTURE_MAX && clock_now() - active_ns < QUIET))
+			continue;
+		*err = bytes > PICTURE_MAX ? EFBIG : ETIMEDOUT;
+		kill(pid, SIGKILL);
+	}
+	if (!bytes && !status)
+		*err = ENODATA;
+	return status;
 }
 
 /* Run gnuplot. Return: its wait status, or -1; @err gets 0, or the errno of a write */
 static int run(FILE *script, int picture, int *err)
 {
-	int status, out[2];
+	const struct rlimit limit = { CPU_SECONDS, CPU_SECONDS };
+	int status = -1, out[2];
 	pid_t pid;
 
 	if (pipe2(out, O_CLOEXEC))
@@ -186,19 +247,15 @@ static int run(FILE *script, int picture, int *err)
 	if (!pid) {
 		/* the script is UTF-8 in any locale */
 		setenv("LC_ALL", "C.UTF-8", 1);
+		setrlimit(RLIMIT_CPU, &limit);
 		if (dup2(fileno(script), STDIN_FILENO) >= 0 && dup2(out[1], STDOUT_FILENO) >= 0)
 			execlp("gnuplot", "gnuplot", "-d", (char *)NULL);
 		_exit(NO_GNUPLOT);
 	}
 	close(out[1]);
 	if (pid > 0)
-		*err = copy(out[0], picture);
+		status = copy(pid, out[0], picture, err);
 	close(out[0]);
-	if (pid < 0)
-		return -1;
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return -1;
 	return status;
 }
 
@@ -218,6 +275,10 @@ int plot_close(struct plot *p)
 	else if (WIFEXITED(status) && WEXITSTATUS(status) == NO_GNUPLOT)
 		msg("%s: pictures need gnuplot (apt install gnuplot-nox)",
 		    p->file);
+	else if (err == ETIMEDOUT)
+		msg("%s: gnuplot hangs: it was killed", p->file);
+	else if (err == ENODATA)
+		msg("%s: gnuplot drew nothing", p->file);
 	else if (status)
 		msg("%s: gnuplot failed", p->file);
 	else

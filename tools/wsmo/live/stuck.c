@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * stuck.c - ends the program by a signal that it cannot take, as it waits for a reader
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/cli.h"
+#include "stuck.h"
+
+static struct stuck {
+	int signal_fd;
+	const int *output;
+	const pid_t *child;
+} watched;
+
+/* Does a file that is written to have no room? */
+static bool no_room(void)
+{
+	struct pollfd fds[] = {
+		{ .fd = STDOUT_FILENO, .events = POLLOUT }, { .fd = STDERR_FILENO, .events = POLLOUT },
+		{ .fd = watched.output ? *watched.output : -1, .events = POLLOUT },
+	};
+	size_t i;
+
+	poll(fds, ARRAY_SIZE(fds), 0);
+	for (i = 0; i < ARRAY_SIZE(fds); i++)
+		if (fds[i].fd >= 0 && !fds[i].revents)
+			return true;
+	return false;
+}
+
+/* The program dies of it, or its handler removes a temporary file before */
+static void end(void)
+{
+	static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
+	sigset_t waits, one;
+	size_t i;
+
+	sigpending(&waits);
+	for (i = 0; i < ARRAY_SIZE(signals); i++) {
+		if (sigismember(&waits, signals[i]) <= 0)
+			continue;
+		if (watched.child && *watched.child > 0 && (signals[i] == SIGTERM || signals[i] == SIGHUP))
+			kill(*watched.child, signals[i]);
+		sigemptyset(&one);
+		sigaddset(&one, signals[i]);
+		pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+	}
+}
+
+static void *watch(void *unused)
+{
+	struct pollfd fd = { .fd = watched.signal_fd, .events = POLLIN };
+	const struct timespec second = { .tv_sec = 1 };
+	int seconds;
+
+	for (;;) {
+		poll(&fd, 1, -1);
+		for (seconds = 0; no_room() && poll(&fd, 1, 0) > 0 && seconds < 2; seconds++)
+			nanosleep(&second, NULL);
+		if (seconds == 2)
+			end();
+		nanosleep(&second, NULL);
+	}
+	return unused;
+}
+
+void stuck_watch(int signal_fd, const int *output, const pid_t *child)
+{
+	pthread_t thread;
+
+	watched = (struct stuck) { signal_fd, output, child };
+	/* without it signals have to wait */
+	if (!pthread_create(&thread, NULL, watch, NULL))
+		pthread_detach(thread);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * stuck.h - ends the program by a signal that it cannot take, as it waits for a reader
+ *
+ * Who reads signals from a file takes none while a write to a full pipe waits.
+ */
+#ifndef WSMO_STUCK_H
+#define WSMO_STUCK_H
+
+#include <sys/types.h>
+
+/**
+ * stuck_watch() - from now on, let signals end the program that wait for two seconds, while standard
+ * output, standard error or @output has no room
+ * @signal_fd:	gets signals, which are blocked
+ * @output:	another file that is written, or NULL
+ * @child:	gets SIGTERM and SIGHUP before that, or NULL; 0: there is none
+ */
+void stuck_watch(int signal_fd, const int *output, const pid_t *child);
+
+#endif /* WSMO_STUCK_H */
