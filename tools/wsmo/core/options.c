@@ -152,8 +152,7 @@ static const struct argp_option common_options[] = {
 	{ 0 }
 };
 
-static error_t parse_common(int key, char *arg __attribute__((unused)),
-			    struct argp_state *state)
+static error_t parse_common(int key, char *arg, struct argp_state *state)
 {
 	const struct argp *argp = state->root_argp;
 
@@ -213,7 +212,7 @@ static void list_options(const struct argp *argp)
 }
 
 /* Leaves out argp's paragraph about the arguments of short options */
-static char *help_filter(int key, const char *text, void *input __attribute__((unused)))
+static char *help_filter(int key, const char *text, void *input)
 {
 	return key == ARGP_KEY_HELP_DUP_ARGS_NOTE ? NULL : (char *)(uintptr_t)text;
 }

@@ -18,8 +18,7 @@
  * than to keep. Accessed bits stay set until they are cleared, so two samples in the
  * shortest window are enough.
  */
-static void set_sizing(struct argp_state *state __attribute__((unused)),
-		       char *arg __attribute__((unused)), const struct option_desc *o, void *to)
+static void set_sizing(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
 	struct record *r = to;
 
@@ -30,14 +29,13 @@ static void set_sizing(struct argp_state *state __attribute__((unused)),
 	       "1000000,2000000,4000000,8000000,15000000,30000000,60000000,120000000");
 }
 
-static void set_no_children(struct argp_state *state __attribute__((unused)),
-			    char *arg __attribute__((unused)), const struct option_desc *o, void *to)
+static void set_no_children(struct argp_state *state, char *arg, const struct option_desc *o,
+			    void *to)
 {
 	record_follow(to, false, o->name);
 }
 
-static void set_alloc(struct argp_state *state, char *arg,
-		      const struct option_desc *o __attribute__((unused)), void *to)
+static void set_alloc(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
 	struct feed *f = &((struct record *)to)->feed;
 
@@ -46,8 +44,7 @@ static void set_alloc(struct argp_state *state, char *arg,
 		usage_error(state, "samples are at least 1 byte and at most 1 TiB apart");
 }
 
-static void set_marks(struct argp_state *state, char *arg,
-		      const struct option_desc *o __attribute__((unused)), void *to)
+static void set_marks(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
 	marks_parse(state, arg, &((struct record *)to)->marks);
 }

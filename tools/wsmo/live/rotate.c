@@ -28,8 +28,7 @@ struct kept {
 	size_t bytes;
 };
 
-static void set_rotate(struct argp_state *state, char *arg,
-		       const struct option_desc *o __attribute__((unused)), void *to)
+static void set_rotate(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
 	struct rotation *rot = to;
 	__u64 value;

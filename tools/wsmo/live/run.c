@@ -85,8 +85,7 @@ static void set_count(struct argp_state *state, char *arg, const struct option_d
 	set_value(to, o, option_count(state, arg, o->min, o->max));
 }
 
-static void set_zero(struct argp_state *state __attribute__((unused)),
-		     char *arg __attribute__((unused)), const struct option_desc *o, void *to)
+static void set_zero(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
 	set_value(to, o, 0);
 }
@@ -138,8 +137,7 @@ static void set_windows(struct argp_state *state, char *list, const struct optio
 	}
 }
 
-static void set_cgroup(struct argp_state *state, char *arg,
-		       const struct option_desc *o __attribute__((unused)), void *to)
+static void set_cgroup(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
 	struct record *r = to;
 

@@ -82,9 +82,7 @@ const char *debugfs_dir(const char *set)
 	return dir;
 }
 
-static void set_dir(struct argp_state *state __attribute__((unused)), char *arg,
-		    const struct option_desc *o __attribute__((unused)),
-		    void *to __attribute__((unused)))
+static void set_dir(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
 	debugfs_dir(arg);
 }
@@ -529,7 +527,7 @@ static void fallback_stop(const struct session *s)
 		debugfs_explain("target", err);
 }
 
-static int fallback_mark(int fd __attribute__((unused)), const char *text)
+static int fallback_mark(int fd, const char *text)
 {
 	return debugfs_write("mark", text);
 }
@@ -667,7 +665,7 @@ static int start_device(struct session *s, const char *target)
 }
 
 /* The device is a session from its open() on */
-static int device_opened(struct session *s __attribute__((unused)))
+static int device_opened(struct session *s)
 {
 	return 0;
 }

@@ -807,23 +807,21 @@ static void act_free(struct act *a)
 	act_match_free(&a->match);
 }
 
-static void load_scheme(struct argp_state *state __attribute__((unused)), char *arg,
-			const struct option_desc *o __attribute__((unused)), void *to)
+static void load_scheme(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
 	if (act_scheme_load(&((struct act *)to)->scheme, arg))
 		exit(WSMO_USAGE);
 }
 
-static void set_cgroup(struct argp_state *state, char *arg,
-		       const struct option_desc *o __attribute__((unused)), void *to)
+static void set_cgroup(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
 	struct act *a = to;
 
 	a->cgroup = cgroup_option(state, arg, a->cgroup);
 }
 
-static void set_available(struct argp_state *state, char *arg,
-			  const struct option_desc *o __attribute__((unused)), void *to)
+static void set_available(struct argp_state *state, char *arg, const struct option_desc *o,
+			  void *to)
 {
 	__u64 bytes = strchr(arg, '%') ? option_percent(state, arg) * meminfo("MemTotal") :
 					 option_size(state, arg);
@@ -833,14 +831,12 @@ static void set_available(struct argp_state *state, char *arg,
 	((struct act *)to)->limits.available_below = bytes;
 }
 
-static void set_cpu(struct argp_state *state, char *arg,
-		    const struct option_desc *o __attribute__((unused)), void *to)
+static void set_cpu(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
 	((struct act *)to)->limits.cpu_per_s = option_percent(state, arg) * NSEC_PER_SEC;
 }
 
-static void set_goal(struct argp_state *state, char *arg,
-		     const struct option_desc *o __attribute__((unused)), void *to)
+static void set_goal(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
 	struct act_goal *goal = ((struct act *)to)->limits.goals.goal;
 	char *value = strchr(arg, '=');

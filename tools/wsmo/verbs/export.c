@@ -32,7 +32,6 @@
 
 static void chrome_begin(struct report *rp)
 {
-	(void)rp;
 	/* each further event begins with a comma */
 	fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n"
 	      "{\"name\":\"wsmon\",\"ph\":\"M\",\"pid\":0,\"args\":{}}", stdout);
@@ -136,7 +135,6 @@ static void chrome_record(struct report *rp, const struct wsmon_record *rec)
 
 static void chrome_end(struct report *rp)
 {
-	(void)rp;
 	puts("\n]}");
 }
 
@@ -415,8 +413,7 @@ static struct setting *add_setting(struct session *how, const char *key)
 	return set;
 }
 
-static void set_cpu(struct argp_state *state, char *arg,
-		    const struct option_desc *o __attribute__((unused)), void *to)
+static void set_cpu(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
 	struct export_fleet *f = to;
 	__u64 permille = option_percent(state, arg) * 1000 + 0.5;
@@ -426,8 +423,8 @@ static void set_cpu(struct argp_state *state, char *arg,
 	f->cpu_permille = permille;
 }
 
-static void set_precision(struct argp_state *state, char *arg,
-			  const struct option_desc *o __attribute__((unused)), void *to)
+static void set_precision(struct argp_state *state, char *arg, const struct option_desc *o,
+			  void *to)
 {
 	((struct export_fleet *)to)->precision = 1 + option_precision(state, arg);
 }

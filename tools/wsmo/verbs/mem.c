@@ -114,7 +114,7 @@ static __u64 row_in_use(const struct row *row)
 	return row->processes > 1 && row->in_use > resident ? resident : whole(row->in_use);
 }
 
-static void leave(void *row __attribute__((unused)))
+static void leave(void *row)
 {
 }
 
@@ -871,8 +871,7 @@ static int tables(struct mem *mem)
 	return mem->failed || !mem->read ? WSMO_FAILURE : WSMO_OK;
 }
 
-static void set_cgroup(struct argp_state *state, char *arg,
-		       const struct option_desc *o __attribute__((unused)), void *to)
+static void set_cgroup(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
 	struct mem *mem = to;
 
@@ -889,8 +888,7 @@ static void set_by(struct argp_state *state, char *list,
 		mem->by |= 1U << option_choice(state, word, o->arg);
 }
 
-static void set_picture(struct argp_state *state, char *arg,
-			const struct option_desc *o __attribute__((unused)), void *to)
+static void set_picture(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
 	if (!plot_can(arg))
 		usage_error(state, "the name '%s' does not end in .png, .svg or .pdf", arg);
@@ -916,9 +914,7 @@ static void check(struct argp_state *state, void *to)
 		usage_error(state, "--pages, --frames and --growth take neither --by nor -i nor --live");
 }
 
-static void set_frames(struct argp_state *state __attribute__((unused)),
-		       char *arg __attribute__((unused)),
-		       const struct option_desc *o __attribute__((unused)), void *to)
+static void set_frames(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
 	struct mem *mem = to;
 

@@ -357,8 +357,7 @@ static int compare_targets(const void *x, const void *y)
 	return COMPARE(a->pid, b->pid);
 }
 
-static __u32 no_place(void *data __attribute__((unused)), __u32 pid __attribute__((unused)),
-		      const struct wsmon_region_entry *e __attribute__((unused)))
+static __u32 no_place(void *data, __u32 pid, const struct wsmon_region_entry *e)
 {
 	return 0;
 }

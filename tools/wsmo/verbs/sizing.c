@@ -842,7 +842,7 @@ static const struct option_desc options[] = {
 	{ 0 }
 };
 
-static void reject(struct argp_state *state, const char *arg, void *to __attribute__((unused)))
+static void reject(struct argp_state *state, const char *arg, void *to)
 {
 	usage_error(state, "'%s' is one argument too many; a recording comes after -i", arg);
 }

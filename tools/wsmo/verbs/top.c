@@ -289,8 +289,7 @@ static void top_text_end(void)
 	table = NULL;
 }
 
-static void set_filter(struct argp_state *state, char *arg,
-		       const struct option_desc *o __attribute__((unused)), void *to)
+static void set_filter(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
 	struct top *top = to;
 
@@ -300,8 +299,7 @@ static void set_filter(struct argp_state *state, char *arg,
 	strcpy(top->filter, arg);
 }
 
-static void set_repeat(struct argp_state *state, char *arg,
-		       const struct option_desc *o __attribute__((unused)), void *to)
+static void set_repeat(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
 	struct top *top = to;
 
