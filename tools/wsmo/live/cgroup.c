@@ -15,7 +15,6 @@
 
 #include "cgroup.h"
 #include "core/cli.h"
-#include "core/options.h"
 #include "procfs.h"
 
 /* Max. levels below the one that is named */
@@ -99,19 +98,18 @@ char *cgroup_path(const char *path)
 	return copy;
 }
 
-char *cgroup_option(struct argp_state *state, const char *arg, const char *before)
+void cgroup_option(struct argp_state *state, char *arg, const struct option_desc *o, void *at)
 {
-	char *path;
+	char **path = at;
 
-	if (before)
+	if (*path)
 		usage_error(state, "only one of --cgroup and --all");
 	if (arg && !*arg)
 		usage_error(state, "the path of a cgroup is not empty");
-	path = cgroup_path(arg ? arg : "");
+	*path = cgroup_path(arg ? arg : "");
 	/* the module takes texts of up to 4096 bytes, with attributes */
-	if (cgroup_put(NULL, path) > 3072)
+	if (cgroup_put(NULL, *path) > 3072)
 		usage_error(state, "the path of the cgroup is too long");
-	return path;
 }
 
 size_t cgroup_put(FILE *f, const char *path)

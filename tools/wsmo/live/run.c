@@ -31,9 +31,6 @@
 #define WINDOW_MAX	INTERVAL_MAX
 #define REGIONS_MAX	32768
 
-/* Faults a second, where --who does not say */
-#define WHO_RATE	100ULL
-
 static struct setting *setting(struct record *r, const char *key)
 {
 	struct session *s = &r->session;
@@ -69,25 +66,15 @@ void record_follow(struct record *r, bool follow, const char *option)
 				"";
 }
 
-static void set_value(struct record *r, const struct option_desc *o, __u64 value)
-{
-	snprintf(record_setting(r, o->data, o->name), SETTING_TEXT, "%llu", value);
-}
-
 /* The functions below set the attribute that @data names */
-static void set_us(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
+static void set_number(void *to, const struct option_desc *o, __u64 value)
 {
-	set_value(to, o, option_time_within(state, arg, INTERVAL_MIN, INTERVAL_MAX) / NSEC_PER_USEC);
+	snprintf(record_setting(to, o->data, o->name), SETTING_TEXT, "%llu", value);
 }
 
-static void set_count(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
+static void set_us(void *to, const struct option_desc *o, __u64 ns)
 {
-	set_value(to, o, option_count(state, arg, o->min, o->max));
-}
-
-static void set_zero(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
-{
-	set_value(to, o, 0);
+	set_number(to, o, ns / NSEC_PER_USEC);
 }
 
 static void set_decimal(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
@@ -105,17 +92,6 @@ static void set_word(struct argp_state *state, char *arg, const struct option_de
 {
 	option_choice(state, arg, o->arg);
 	strcpy(record_setting(to, o->data, o->name), arg);
-}
-
-static void set_cpu(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
-{
-	set_value(to, o, option_permille(state, arg, ""));
-}
-
-static void set_precision(struct argp_state *state, char *arg, const struct option_desc *o,
-			  void *to)
-{
-	set_value(to, o, option_precision(state, arg));
 }
 
 static void set_windows(struct argp_state *state, char *list, const struct option_desc *o, void *to)
@@ -137,19 +113,9 @@ static void set_windows(struct argp_state *state, char *list, const struct optio
 	}
 }
 
-static void set_cgroup(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
-{
-	struct record *r = to;
-
-	/* stacks are taken of targets; processes of a cgroup are no targets */
-	r->stacks.wanted = false;
-	r->session.cgroup = cgroup_option(state, arg, r->session.cgroup);
-}
-
 const struct option_desc record_cgroup_options[] = {
 	{ "--cgroup=CGROUP, --all", .help = "Monitor all processes of a cgroup, or all", .kind = OPT_DOC },
-	{ "cgroup", 0, "CGROUP", NULL, OPT_CALL, .call = set_cgroup },
-	{ "all", 0, NULL, NULL, OPT_CALL, .call = set_cgroup },
+	CGROUP_OPTIONS(NULL, OPT_AT(struct record, session.cgroup)),
 	{ 0 }
 };
 
@@ -162,24 +128,26 @@ const struct option_desc record_target_options[] = {
 	{ 0 }
 };
 
-#define SETTING(how, key)	OPT_CALL, .call = set_##how, .data = key
+#define CALL(how, key)	OPT_CALL, .call = set_##how, .data = key
+#define NUMBER(key)	.set = set_number, .data = key
+#define INTERVAL(key)	OPT_TIME, .set = set_us, .data = key, .min = INTERVAL_MIN, .max = INTERVAL_MAX
 
 const struct option_desc record_attr_options[] = {
-	{ "aggr", 0, "TIME", "Estimate the working set this often", SETTING(us, "aggr_us") },
-	{ "window", 0, "TIME,...", "How far back an access counts; up to 8 windows", SETTING(windows, "window_us") },
-	{ "max-regions", 0, "N", "Max. regions of all processes", SETTING(count, "max_regions"), .min = 1, .max = REGIONS_MAX },
-	{ "cpu", 0, "PERCENT", "Max. CPU time for monitoring, of one CPU", SETTING(cpu, "cpu_permille") },
-	{ "precision", 0, "PERCENT", "Half-width wanted; spend no more than it takes", SETTING(precision, "precision") },
+	{ "aggr", 0, "TIME", "Estimate the working set this often", INTERVAL("aggr_us") },
+	{ "window", 0, "TIME,...", "How far back an access counts; up to 8 windows", CALL(windows, "window_us") },
+	{ "max-regions", 0, "N", "Max. regions of all processes", OPT_COUNT, NUMBER("max_regions"), .min = 1, .max = REGIONS_MAX },
+	{ "cpu", 0, "PERCENT", "Max. CPU time for monitoring, of one CPU", OPT_PERMILLE, NUMBER("cpu_permille") },
+	{ "precision", 0, "PERCENT", "Half-width wanted; spend no more than it takes", OPT_PRECISION, NUMBER("precision") },
 	/* wsmo-record(1) describes these */
-	{ "sample", 0, "TIME", NULL, SETTING(us, "sample_us") },
-	{ "update", 0, "TIME", NULL, SETTING(us, "update_us") },
-	{ "min-regions", 0, "N", NULL, SETTING(count, "min_regions"), .min = 1, .max = REGIONS_MAX },
-	{ "no-flush", 0, NULL, NULL, SETTING(zero, "flush_tlb") },
-	{ "seed", 0, "N", NULL, SETTING(count, "seed"), .max = ~0ULL },
-	{ "peak-detector", 0, "sigma|fano|off", NULL, SETTING(word, "peak_detector") },
-	{ "peak-window", 0, "N", NULL, SETTING(count, "peak_window"), .min = 2, .max = 10000 },
-	{ "peak-gain", 0, "X", NULL, SETTING(decimal, "peak_gain"), .min = 1, .max = 100 },
-	{ "peak-adapt", 0, "X", NULL, SETTING(decimal, "peak_adapt"), .max = 1 },
+	{ "sample", 0, "TIME", NULL, INTERVAL("sample_us") },
+	{ "update", 0, "TIME", NULL, INTERVAL("update_us") },
+	{ "min-regions", 0, "N", NULL, OPT_COUNT, NUMBER("min_regions"), .min = 1, .max = REGIONS_MAX },
+	{ "no-flush", 0, NULL, NULL, OPT_CLEAR, NUMBER("flush_tlb") },
+	{ "seed", 0, "N", NULL, OPT_COUNT, NUMBER("seed"), .max = ~0ULL },
+	{ "peak-detector", 0, "sigma|fano|off", NULL, CALL(word, "peak_detector") },
+	{ "peak-window", 0, "N", NULL, OPT_COUNT, NUMBER("peak_window"), .min = 2, .max = 10000 },
+	{ "peak-gain", 0, "X", NULL, CALL(decimal, "peak_gain"), .min = 1, .max = 100 },
+	{ "peak-adapt", 0, "X", NULL, CALL(decimal, "peak_adapt"), .max = 1 },
 	{ 0 }
 };
 
@@ -214,16 +182,15 @@ static void check_command(struct argp_state *state, const struct record *r)
 	usage_error(state, "for a process use -p %s; a command of this name is ./%s", r->cmd[0], r->cmd[0]);
 }
 
-void record_set_who(struct argp_state *state, char *rate, const struct option_desc *o, void *to)
+void record_set_who(void *to, const struct option_desc *o, __u64 rate)
 {
 	((struct record *)to)->who = true;
-	snprintf(record_setting(to, "who_rate", o->name), SETTING_TEXT, "%llu",
-		 rate ? option_count(state, rate, o->min, o->max) : WHO_RATE);
+	set_number(to, o, rate);
 }
 
 void record_check(struct argp_state *state, void *to)
 {
-	const struct record *r = to;
+	struct record *r = to;
 	struct identity user;
 
 	if (r->cmd)
@@ -240,14 +207,17 @@ void record_check(struct argp_state *state, void *to)
 		usage_error(state, "--cgroup and --all name the processes: neither -p nor a command");
 	if (!r->cmd && !r->pids.nr && !r->session.cgroup && !r->optional)
 		usage_error(state, "nothing to %s: name processes with -p, or a command", r->verb);
+	/* stacks are taken of targets; processes of a cgroup are no targets */
+	r->stacks.wanted &= !r->session.cgroup;
 	if (r->who && r->session.cgroup)
 		usage_error(state, "--who needs processes: it cannot do all of a cgroup");
 }
 
 /* Marks at given times: --mark-at */
 
-void marks_parse(struct argp_state *state, char *list, struct marks *m)
+void marks_parse(struct argp_state *state, char *list, const struct option_desc *o, void *at)
 {
+	struct marks *m = at;
 	char *time;
 
 	while ((time = strsep(&list, ","))) {

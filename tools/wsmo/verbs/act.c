@@ -813,13 +813,6 @@ static void load_scheme(struct argp_state *state, char *arg, const struct option
 		exit(WSMO_USAGE);
 }
 
-static void set_cgroup(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
-{
-	struct act *a = to;
-
-	a->cgroup = cgroup_option(state, arg, a->cgroup);
-}
-
 static void set_available(struct argp_state *state, char *arg, const struct option_desc *o,
 			  void *to)
 {
@@ -865,8 +858,7 @@ static const struct option_desc options[] = {
 	{ "scheme", 's', "NAME", "Rules: a preset (reclaim, thp) or a file", OPT_CALL, .call = load_scheme },
 	{ "dry-run", 'n', NULL, "Do nothing, print what would be done", OPT_FLAG, AT(dry_run) },
 	{ "--cgroup=CGROUP, --all", .help = "Act on processes of a cgroup, or all", .kind = OPT_DOC },
-	{ "cgroup", 0, "CGROUP", NULL, OPT_CALL, .call = set_cgroup },
-	{ "all", 0, NULL, NULL, OPT_CALL, .call = set_cgroup },
+	CGROUP_OPTIONS(NULL, AT(cgroup)),
 	{ "show", 0, NULL, NULL, OPT_FLAG, AT(show) },
 	{ "log", 'l', NULL, "Print each action, as --dry-run does", OPT_FLAG, AT(log) },
 	{ "output", 'o', "FILE", "Also record to FILE", OPT_TEXT, AT(record.file) },

@@ -871,13 +871,6 @@ static int tables(struct mem *mem)
 	return mem->failed || !mem->read ? WSMO_FAILURE : WSMO_OK;
 }
 
-static void set_cgroup(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
-{
-	struct mem *mem = to;
-
-	mem->cgroup = cgroup_option(state, arg, mem->cgroup);
-}
-
 static void set_by(struct argp_state *state, char *list,
 		   const struct option_desc *o, void *to)
 {
@@ -897,8 +890,9 @@ static void set_picture(struct argp_state *state, char *arg, const struct option
 
 static void check(struct argp_state *state, void *to)
 {
-	const struct mem *mem = to;
+	struct mem *mem = to;
 
+	mem->pages |= mem->frames;
 	if (mem->pids.nr && mem->cgroup)
 		usage_error(state, "processes or a cgroup, not both");
 	if (mem->input && mem->live)
@@ -914,17 +908,9 @@ static void check(struct argp_state *state, void *to)
 		usage_error(state, "--pages, --frames and --growth take neither --by nor -i nor --live");
 }
 
-static void set_frames(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
-{
-	struct mem *mem = to;
-
-	mem->pages = mem->frames = true;
-}
-
 static const struct option_desc options[] = {
 	{ "pid", 'p', "PID,...", "Only these processes", OPT_PIDS, OPT_AT(struct mem, pids) },
-	{ "cgroup", 0, "CGROUP", "Only the processes of CGROUP and below it", OPT_CALL, .call = set_cgroup },
-	{ "all", 0, NULL, NULL, OPT_CALL, .call = set_cgroup },
+	CGROUP_OPTIONS("Only the processes of CGROUP and below it", OPT_AT(struct mem, cgroup)),
 	{ "by", 0, "process|class|file", "Rows; several with commas (one table of each)", OPT_CALL, .call = set_by },
 	{ "class", 0, "CLASS,...", "Only these classes of memory", OPT_CLASSES, OPT_AT(struct mem, classes) },
 	{ "filter", 0, "TEXT", "Only what has TEXT in its path or process name", OPT_TEXT,
@@ -938,7 +924,7 @@ static const struct option_desc options[] = {
 	{ "growth", 0, "TIME", "Watch for TIME what grows: is there a leak?", OPT_TIME,
 	  OPT_AT(struct mem, growth_ns), NSEC_PER_SEC / 10 },
 	{ "pages", 0, NULL, "Ranges of pages and their flags, of -p PID", OPT_FLAG, OPT_AT(struct mem, pages) },
-	{ "frames", 0, NULL, "Likewise, with page frames; root only", OPT_CALL, .call = set_frames },
+	{ "frames", 0, NULL, "Likewise, with page frames; root only", OPT_FLAG, OPT_AT(struct mem, frames) },
 	{ "output", 'o', "FILE", "Draw FILE.png, .svg or .pdf", OPT_CALL, .call = set_picture },
 	{ "sysroot", 0, "DIR", NULL, OPT_TEXT, OPT_AT(struct mem, root) },
 	{ 0 }
