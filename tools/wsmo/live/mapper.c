@@ -208,7 +208,7 @@ static void read_build_id(struct reading *r)
 	r->build_id_len = m.build_id_len;
 }
 
-static void write_mapping(struct reading *r, __u32 tid, const struct mapper_writer *w)
+static void write_mapping(struct reading *r, __u32 tid)
 {
 	const struct maps *map = &r->m->maps;
 	union {
@@ -234,7 +234,7 @@ static void write_mapping(struct reading *r, __u32 tid, const struct mapper_writ
 	read_build_id(r);
 	memcpy(m.rec.build_id, r->build_id, sizeof(m.rec.build_id));
 	m.rec.build_id_len = r->build_id_len;
-	w->write(w->data, &m.rec);
+	r->m->write(r->m->data, &m.rec.rec);
 }
 
 static bool remember(struct reading *r, const struct written *t)
@@ -255,7 +255,7 @@ static bool remember(struct reading *r, const struct written *t)
 }
 
 /* Takes the walk's mapping; Return: whether there was room */
-static bool take(struct reading *r, const struct mapper_writer *w)
+static bool take(struct reading *r)
 {
 	const struct maps *map = &r->m->maps;
 	struct written t = { .start = map->start, .hash = hash_of(map) };
@@ -280,7 +280,7 @@ static bool take(struct reading *r, const struct mapper_writer *w)
 	if (!remember(r, &t))
 		return false;
 	if (!old || old->tid != t.tid)
-		write_mapping(r, t.tid, w);
+		write_mapping(r, t.tid);
 	return true;
 }
 
@@ -295,7 +295,7 @@ static bool too_many(struct maps *map, __u32 pid, unsigned int max)
 	return nr > max;
 }
 
-static void read_all(struct mapper *m, struct mapped *t, const struct mapper_writer *w)
+static void read_all(struct mapper *m, struct mapped *t)
 {
 	unsigned int max = MAPPER_ALL - (m->written - t->list.nr), left_out = 0;
 	struct reading r = { .m = m, .old = &t->list };
@@ -310,7 +310,7 @@ static void read_all(struct mapper *m, struct mapped *t, const struct mapper_wri
 	maps_open(&m->maps, t->pid);
 	while (maps_next(&m->maps)) {
 		if (r.new.nr == max || (named && !m->maps.name[0]) ||
-		    !take(&r, w))
+		    !take(&r))
 			left_out++;
 	}
 	maps_close(&m->maps);
@@ -325,18 +325,18 @@ static void read_all(struct mapper *m, struct mapped *t, const struct mapper_wri
 	t->list = r.new;
 }
 
-static void read_if_due(struct mapper *m, struct mapped *t, const struct mapper_writer *w)
+static void read_if_due(struct mapper *m, struct mapped *t)
 {
 	__u64 now = clock_now();
 
 	if (!t->waits || now < t->next_ns)
 		return;
 	t->waits = false;
-	read_all(m, t, w);
+	read_all(m, t);
 	t->next_ns = now + (clock_now() - now) * MAPPER_PACE;
 }
 
-void mapper_changed(struct mapper *m, __u32 pid, const struct mapper_writer *w)
+void mapper_changed(struct mapper *m, __u32 pid)
 {
 	const struct mapped key = { .pid = pid };
 	struct mapped *t;
@@ -349,16 +349,16 @@ void mapper_changed(struct mapper *m, __u32 pid, const struct mapper_writer *w)
 	if (!t)
 		return;
 	t->waits = true;
-	read_if_due(m, t, w);
+	read_if_due(m, t);
 }
 
-void mapper_tick(struct mapper *m, const struct mapper_writer *w)
+void mapper_tick(struct mapper *m)
 {
 	struct mapped *t = m->targets.base;
 	size_t i;
 
 	for (i = 0; i < m->targets.nr; i++)
-		read_if_due(m, &t[i], w);
+		read_if_due(m, &t[i]);
 }
 
 void mapper_forget(struct mapper *m, __u32 pid)

@@ -265,37 +265,17 @@ void marks_report(const struct marks *m)
  * memory beside the working set
  */
 
-static void write_mapping(void *data, const struct wsmon_rec_mapping *rec)
+static void write_mapping(void *output, const struct wsmon_record *rec)
 {
-	output_record(data, &rec->rec);
-}
-
-static struct mapper_writer mapping_writer(struct record *r)
-{
-	return (struct mapper_writer){ .write = write_mapping, .data = &r->output };
-}
-
-static void write_record(void *data, const struct wsmon_record *rec)
-{
-	output_record(data, rec);
+	output_record(output, rec);
 }
 
 /* Write records of the command's allocations since the last call */
 static void record_allocations(struct record *r)
 {
-	const struct feed_writer w = { .write = write_record, .data = &r->output };
-
 	/* the file begins with the header */
 	if (r->session.header_size)
-		feed_take(&r->feed, r->child.pid, &w);
-}
-
-/* Write MAPPING records that are due */
-static void record_mappings(struct record *r)
-{
-	const struct mapper_writer w = mapping_writer(r);
-
-	mapper_tick(&r->mapper, &w);
+		feed_take(&r->feed, r->child.pid, &r->output);
 }
 
 static void write_area(struct record *r, const struct wsmon_rec_area *area)
@@ -314,11 +294,9 @@ static void write_area(struct record *r, const struct wsmon_rec_area *area)
 
 static void take_area(struct record *r, const struct wsmon_rec_area *area)
 {
-	const struct mapper_writer w = mapping_writer(r);
-
 	write_area(r, area);
 	if (r->file && area->index == area->total - 1)
-		mapper_changed(&r->mapper, area->pid, &w);
+		mapper_changed(&r->mapper, area->pid);
 }
 
 static void take_target(struct record *r, const struct wsmon_rec_target *target)
@@ -347,7 +325,6 @@ static void take_wss(struct record *r, const struct wsmon_rec_wss *w)
 /* Called between two intervals, so that no snapshot is cut apart */
 static void rotate_if_due(struct record *r)
 {
-	const struct mapper_writer w = mapping_writer(r);
 	__u64 now_ns = r->stats.rec.time_ns;
 	size_t i = 0;
 	__u32 pid;
@@ -365,7 +342,7 @@ static void rotate_if_due(struct record *r)
 		members_again(&r->targets, &r->output);
 	while (!r->session.cgroup && (pid = targets_next(&r->targets, &i))) {
 		mapper_forget(&r->mapper, pid);
-		mapper_changed(&r->mapper, pid, &w);
+		mapper_changed(&r->mapper, pid);
 	}
 	rotate_begun(&r->rotation, &r->output);
 }
@@ -588,7 +565,7 @@ static void tick(struct record *r, struct loop *l)
 	if (r->session.cgroup)
 		members_tick(&r->members, r->session.cgroup, &r->targets, &r->output);
 	targets_memory(&r->targets, 0, &r->output);
-	record_mappings(r);
+	mapper_tick(&r->mapper);
 	if (r->hooks.tick)
 		r->hooks.tick(r);
 	if (l->progress)
@@ -622,6 +599,8 @@ void record_loop(struct record *r)
 		{ .events = POLLIN },
 	};
 
+	r->mapper.write = write_mapping;
+	r->mapper.data = &r->output;
 	output_put(&r->output, r->session.header, r->session.header_size);
 	output_flush(&r->output);
 	for (;;) {
