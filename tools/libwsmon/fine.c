@@ -638,10 +638,7 @@ struct fine *fine_new(__u32 page_size)
 	if (!f)
 		return NULL;
 	f->page_size = page_size;
-	f->targets = (struct sorted) {
-		.size = sizeof(struct fine_target *), .max = FINE_TARGETS,
-		.compare = compare,
-	};
+	f->targets = SORTED(struct fine_target *, FINE_TARGETS, compare);
 	return f;
 }
 
@@ -673,7 +670,7 @@ static struct fine_target **find_target(const struct fine *f, __u32 pid)
 {
 	const struct fine_target key = { .pid = pid }, *p = &key;
 
-	return f->targets.nr ? sorted_find(&f->targets, &p) : NULL;
+	return sorted_find(&f->targets, &p);
 }
 
 /* Finds a target, or adds it. Return: NULL without room */

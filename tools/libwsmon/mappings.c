@@ -44,11 +44,7 @@ struct areas *areas_new(void)
 	struct areas *as = calloc(1, sizeof(*as));
 
 	if (as)
-		as->targets = (struct sorted) {
-			.size = sizeof(struct target_areas),
-			.max = TARGETS_MAX,
-			.compare = sorted_by_pid,
-		};
+		as->targets = SORTED(struct target_areas, TARGETS_MAX, order_u32);
 	return as;
 }
 
@@ -175,11 +171,7 @@ struct mappings *mappings_new(void)
 	struct mappings *ms = calloc(1, sizeof(*ms));
 
 	if (ms)
-		ms->targets = (struct sorted) {
-			.size = sizeof(struct target_mappings),
-			.max = TARGETS_MAX,
-			.compare = sorted_by_pid,
-		};
+		ms->targets = SORTED(struct target_mappings, TARGETS_MAX, order_u32);
 	return ms;
 }
 

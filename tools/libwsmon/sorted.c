@@ -11,11 +11,6 @@
 /* Do not merge fewer late elements than this into the others */
 #define LATE_MIN	64
 
-int sorted_by_pid(const void *a, const void *b)
-{
-	return COMPARE(*(const __u32 *)a, *(const __u32 *)b);
-}
-
 static char *at(const struct sorted *s, size_t i)
 {
 	return (char *)s->base + i * s->size;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * util.h - macros for all of tools/
+ * util.h - macros and comparisons for all of tools/
  */
 #ifndef LIBWSMON_UTIL_H
 #define LIBWSMON_UTIL_H
@@ -18,6 +18,18 @@
 
 #define NSEC_PER_USEC	1000ULL
 #define NSEC_PER_SEC	1000000000ULL
+
+/** order_u32() - order elements that begin with a __u32, such as a pid, as qsort() wants it */
+static inline int order_u32(const void *a, const void *b)
+{
+	return COMPARE(*(const __u32 *)a, *(const __u32 *)b);
+}
+
+/** order_u64() - order elements that begin with a __u64 */
+static inline int order_u64(const void *a, const void *b)
+{
+	return COMPARE(*(const __u64 *)a, *(const __u64 *)b);
+}
 
 /* Rounds a number that is not negative; at most ~0 */
 static inline __u64 whole(double x)

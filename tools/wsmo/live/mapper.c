@@ -342,9 +342,7 @@ void mapper_changed(struct mapper *m, __u32 pid)
 	struct mapped *t;
 
 	if (!m->targets.size)
-		m->targets = (struct sorted) {
-			.size = sizeof(key), .max = MAPPER_TARGETS, .compare = order_u32,
-		};
+		m->targets = SORTED(key, MAPPER_TARGETS, order_u32);
 	t = sorted_get(&m->targets, &key);
 	if (!t)
 		return;
@@ -364,7 +362,7 @@ void mapper_tick(struct mapper *m)
 void mapper_forget(struct mapper *m, __u32 pid)
 {
 	const struct mapped key = { .pid = pid };
-	struct mapped *t = m->targets.size ? sorted_find(&m->targets, &key) : NULL;
+	struct mapped *t = sorted_find(&m->targets, &key);
 
 	if (!t)
 		return;

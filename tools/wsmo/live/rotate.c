@@ -66,9 +66,7 @@ static struct kept *find(struct rotation *rot, __u32 pid)
 	const struct kept key = { .pid = pid };
 
 	if (!rot->targets.size)
-		rot->targets = (struct sorted) {
-			.size = sizeof(key), .max = 65536, .compare = order_u32,
-		};
+		rot->targets = SORTED(key, 65536, order_u32);
 	return sorted_get(&rot->targets, &key);
 }
 

@@ -296,12 +296,8 @@ struct symbols *symbols_new(void)
 	unsetenv("DEBUGINFOD_URLS");
 	/* libdw maps files, which others may write meanwhile */
 	survive_truncation();
-	s->files = (struct sorted) {
-		.size = sizeof(struct file), .max = SYMBOLS_FILES, .compare = compare_files,
-	};
-	s->jits = (struct sorted) {
-		.size = sizeof(struct jit), .max = JITS_MAX, .compare = order_u32, .lazy = true,
-	};
+	s->files = SORTED(struct file, SYMBOLS_FILES, compare_files);
+	s->jits = SORTED(struct jit, JITS_MAX, order_u32, .lazy = true);
 	return s;
 }
 
@@ -628,9 +624,7 @@ static Dwarf_Die *find_unit(struct file *f, GElf_Addr at, GElf_Addr *bias)
 		dwfl_module_getdwarf(f->mod, bias);
 		f->room = elf_unlimit_memory();
 		f->asked = true;
-		f->units = (struct sorted) {
-			.size = sizeof(cu), .max = UNITS_MAX, .compare = compare_units,
-		};
+		f->units = SORTED(cu, UNITS_MAX, compare_units);
 	}
 	cu = f->swollen ? NULL : dwfl_module_addrdie(f->mod, at, bias);
 	if (!cu || sorted_find(&f->units, &cu))

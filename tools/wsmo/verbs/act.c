@@ -187,11 +187,6 @@ static struct act_target *known(const struct act *a, __u32 pid)
 	return NULL;
 }
 
-static int compare_pids(const void *x, const void *y)
-{
-	return COMPARE(*(const __u32 *)x, *(const __u32 *)y);
-}
-
 /* The processes of the cgroup at one moment, ascending; @nr may be more than PROCESSES */
 struct listed {
 	__u32 *pids;
@@ -210,7 +205,7 @@ static struct listed list_all(const struct act *a)
 static bool is_member(const struct listed *m, __u32 pid)
 {
 	return m->nr > PROCESSES ||
-	       (m->nr > 0 && bsearch(&pid, m->pids, m->nr, sizeof(pid), compare_pids));
+	       (m->nr > 0 && bsearch(&pid, m->pids, m->nr, sizeof(pid), order_u32));
 }
 
 /*

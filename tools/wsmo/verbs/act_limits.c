@@ -345,13 +345,6 @@ struct taken_block {
 	__u64 back_ns;
 };
 
-static int compare_blocks(const void *x, const void *y)
-{
-	const struct taken_block *a = x, *b = y;
-
-	return COMPARE(a->addr, b->addr);
-}
-
 static int look_at_block(struct act_process *p, __u64 addr, struct resident *r)
 {
 	return process_resident(p, addr, addr + ACT_BLOCK, false, r);
@@ -364,10 +357,7 @@ void taken_note(struct taken *t, struct act_process *p, __u64 addr, __u32 rule)
 	struct resident now;
 
 	if (!t->blocks.size)
-		t->blocks = (struct sorted) {
-			.size = sizeof(*b), .max = BLOCKS_MAX,
-			.compare = compare_blocks,
-		};
+		t->blocks = SORTED(*b, BLOCKS_MAX, order_u64);
 	if (look_at_block(p, key.addr, &now) || !now.swapped)
 		return;
 	b = sorted_get(&t->blocks, &key);
@@ -415,7 +405,7 @@ static struct taken_block *find_block(const struct taken *t, __u64 addr)
 {
 	const struct taken_block key = { .addr = addr & ~(ACT_BLOCK - 1) };
 
-	return t->blocks.nr ? sorted_find(&t->blocks, &key) : NULL;
+	return sorted_find(&t->blocks, &key);
 }
 
 void taken_look(struct taken *t, struct act_process *p, __u64 addr,

@@ -185,22 +185,12 @@ struct damo {
 	struct wsmon_attrs attrs;
 };
 
-static int compare(const void *a, const void *b)
-{
-	const struct damo_target *x = a, *y = b;
-
-	return COMPARE(x->pid, y->pid);
-}
-
 static void damo_begin(struct report *rp)
 {
 	struct damo *d = need(calloc(1, sizeof(*d)));
 
 	d->attrs = rp->reader.header.attrs;
-	d->targets = (struct sorted) {
-		.size = sizeof(struct damo_target), .max = FILES_MAX,
-		.compare = compare,
-	};
+	d->targets = SORTED(struct damo_target, FILES_MAX, order_u32);
 	rp->data = d;
 }
 

@@ -141,11 +141,6 @@ bool mem_wants(const struct mem *mem, const struct mem_process *p, const struct 
 	return !mem->filter || strstr(m->path, mem->filter) || strstr(p->comm, mem->filter);
 }
 
-static int compare_pids(const void *x, const void *y)
-{
-	return COMPARE(*(const __u32 *)x, *(const __u32 *)y);
-}
-
 static void add_pid(struct pids *pids, __u32 pid)
 {
 	if (!(pids->nr & (pids->nr - 1)))
@@ -240,7 +235,7 @@ static int choose(struct mem *mem)
 		err = list_all(mem);
 	if (err)
 		return -1;
-	qsort(pids->pid, pids->nr, sizeof(*pids->pid), compare_pids);
+	qsort(pids->pid, pids->nr, sizeof(*pids->pid), order_u32);
 	for (i = 0; i < pids->nr; i++)
 		if (!nr || pids->pid[i] != pids->pid[nr - 1])
 			pids->pid[nr++] = pids->pid[i];
@@ -253,7 +248,7 @@ static bool is_parents(const struct mem *mem, const struct mem_process *p)
 {
 	return !*mem->root && p->parent > 1 &&
 	       !syscall(SYS_kcmp, (long)p->pid, (long)p->parent, KCMP_VM, 0L, 0L) &&
-	       bsearch(&p->parent, mem->pids.pid, mem->pids.nr, sizeof(__u32), compare_pids);
+	       bsearch(&p->parent, mem->pids.pid, mem->pids.nr, sizeof(__u32), order_u32);
 }
 
 /* Counts a process that could not be read; says why if it was named */

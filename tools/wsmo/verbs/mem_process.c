@@ -40,9 +40,7 @@ static int compare_devices(const void *x, const void *y)
 	return COMPARE(a->major, b->major) ?: COMPARE(a->minor, b->minor);
 }
 
-static struct sorted devices = {
-	.size = sizeof(struct device), .max = 65536, .compare = compare_devices,
-};
+static struct sorted devices = SORTED(struct device, 65536, compare_devices);
 
 int smaps_file(const struct mem_process *p, const char *name)
 {
@@ -350,13 +348,6 @@ int smaps_read(const struct mem_process *p,
 #define LIVE_INTERVALS	2
 #define LIVE_PATIENCE	(30 * NSEC_PER_SEC)
 
-static int compare_targets(const void *x, const void *y)
-{
-	const struct in_use_target *a = x, *b = y;
-
-	return COMPARE(a->pid, b->pid);
-}
-
 static __u32 no_place(void *data, __u32 pid, const struct wsmon_region_entry *e)
 {
 	return 0;
@@ -368,9 +359,8 @@ static void take_target(struct in_use *u, const struct wsmon_rec_target *rec)
 
 	if ((rec->flags & WSMON_TARGET_REASON) != WSMON_TARGET_AGAIN)
 		hot_exec(&u->hot, rec->pid);
-	u->targets.size = sizeof(key);
-	u->targets.max = TARGETS_MAX;
-	u->targets.compare = compare_targets;
+	if (!u->targets.size)
+		u->targets = SORTED(key, TARGETS_MAX, order_u32);
 	t = sorted_get(&u->targets, &key);
 	if (t)
 		memcpy(t->comm, rec->comm, sizeof(t->comm));
@@ -494,7 +484,7 @@ static __u64 began(const struct mem_process *p)
 bool in_use_same(const struct in_use *u, const struct mem_process *p)
 {
 	const struct in_use_target key = { .pid = p->pid };
-	const struct in_use_target *t = u->targets.size ? sorted_find(&u->targets, &key) : NULL;
+	const struct in_use_target *t = sorted_find(&u->targets, &key);
 
 	if (!t)
 		return false;
@@ -510,7 +500,7 @@ const struct hot_target *in_use_find(const struct in_use *u, __u32 pid)
 {
 	struct hot_target key = { .pid = pid }, *t, *last = NULL;
 
-	while (u->hot.targets.size && (t = sorted_find(&u->hot.targets, &key))) {
+	while ((t = sorted_find(&u->hot.targets, &key))) {
 		last = t;
 		key.life++;
 	}

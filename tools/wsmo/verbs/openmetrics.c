@@ -858,9 +858,7 @@ static int fleet_begin(struct fleet *f)
 	__u64 room = sysconf(_SC_PHYS_PAGES) * (__u64)sysconf(_SC_PAGESIZE) / RAM_PER_SESSION + 1;
 	int fd;
 
-	f->list = (struct sorted) {
-		.size = sizeof(struct watched *), .max = f->o.max, .compare = compare_paths,
-	};
+	f->list = SORTED(struct watched *, f->o.max, compare_paths);
 	if (f->o.at_once > room)
 		f->o.at_once = room;
 	f->allowed_at_ns = clock_now();

@@ -226,10 +226,7 @@ void top_init(struct top *top)
 {
 	top->start_ns = clock_now();
 	live_init(&top->live);
-	top->series = (struct sorted) {
-		.size = sizeof(struct top_series), .max = SERIES_MAX,
-		.compare = compare_series,
-	};
+	top->series = SORTED(struct top_series, SERIES_MAX, compare_series);
 }
 
 static struct top_series series_key(const struct wsmon_wss_row *row)
