@@ -20,6 +20,7 @@
 #include "act_target.h"
 #include "core/cli.h"
 #include "core/clock.h"
+#include "core/files.h"
 #include "live/cgroup.h"
 #include "live/patience.h"
 #include "live/procfs.h"
@@ -245,18 +246,10 @@ static int add_mapping(struct act_process *p, const struct maps *m,
 /* Reading smaps is slow, and few processes lock memory: ask status first */
 static bool has_locked(const struct act_process *p)
 {
-	FILE *f = open_file(p, "status");
-	unsigned long long kib;
-	bool locked = false;
-	char line[256];
+	__u64 bytes = 0;
 
-	if (!f)
-		return false;
-	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "VmLck: %llu", &kib) == 1)
-			locked = kib;
-	fclose(f);
-	return locked;
+	read_numbers(open_file(p, "status"), &(struct key_number) { "VmLck", &bytes }, 1);
+	return bytes;
 }
 
 static void mark_locked(struct act_process *p)

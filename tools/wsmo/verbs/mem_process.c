@@ -14,6 +14,7 @@
 
 #include "core/cli.h"
 #include "core/clock.h"
+#include "core/files.h"
 #include "core/secondary.h"
 #include "libwsmon/reader.h"
 #include "libwsmon/series.h"
@@ -47,25 +48,13 @@ int smaps_file(const struct mem_process *p, const char *name)
 	return openat(p->dir, name, O_RDONLY | O_CLOEXEC);
 }
 
-/* Reads a file of a line or so; Return: bytes, -1 if it cannot be read */
-static int read_text(const struct mem_process *p, const char *name, char *text, int size)
-{
-	int fd = smaps_file(p, name);
-	int len = fd < 0 ? -1 : read(fd, text, size - 1);
-
-	if (fd >= 0)
-		close(fd);
-	text[len > 0 ? len : 0] = '\0';
-	return len;
-}
-
 /* /proc/PID/stat: the name may have blanks and parentheses */
 static void read_stat(struct mem_process *p)
 {
 	char text[512];
 	const char *at;
 
-	read_text(p, "stat", text, sizeof(text));
+	read_text(p->dir, "stat", text, sizeof(text));
 	at = strrchr(text, ')');
 	if (!at || sscanf(at + 1, " %*c %u %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
 			  &p->parent, &p->start) != 2)
@@ -99,10 +88,8 @@ int smaps_open(struct mem_process *p, const char *root, __u32 pid)
 	p->dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (p->dir < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
-	len = read_text(p, "comm", p->comm, sizeof(p->comm));
-	if (len < 0)
-		p->comm[0] = '\0';
-	else if (len && p->comm[len - 1] == '\n')
+	len = read_text(p->dir, "comm", p->comm, sizeof(p->comm));
+	if (len > 0 && p->comm[len - 1] == '\n')
 		p->comm[len - 1] = '\0';
 	read_stat(p);
 	if (!*root)
