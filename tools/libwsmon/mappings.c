@@ -496,18 +496,11 @@ static bool same(const struct range *s, __u32 class, const char *name)
 
 static int ranges_room(struct ranges *s)
 {
-	size_t room = s->room ? 2 * s->room : 64;
-	struct range *more;
+	struct range *more = s->nr < RANGES_MAX ? array_more(s->range, s->nr, sizeof(*more)) : NULL;
 
-	if (s->nr < s->room)
-		return 0;
-	if (room > RANGES_MAX)
-		return -1;
-	more = reallocarray(s->range, room, sizeof(*more));
 	if (!more)
 		return -1;
 	s->range = more;
-	s->room = room;
 	return 0;
 }
 

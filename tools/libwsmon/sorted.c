@@ -78,10 +78,7 @@ void *sorted_get(struct sorted *s, const void *key)
 		return p;
 	if (s->nr == s->max)
 		return NULL;
-	/* the allocated size is always a power of two: double it when it is full */
-	base = s->base;
-	if (!(s->nr & (s->nr - 1)))
-		base = reallocarray(base, s->nr ? 2 * s->nr : 1, s->size);
+	base = array_more(s->base, s->nr, s->size);
 	if (!base)
 		return NULL;
 	s->base = base;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * util.h - macros and comparisons for all of tools/
+ * util.h - comparisons, growing arrays and the like, for all of tools/
  */
 #ifndef LIBWSMON_UTIL_H
 #define LIBWSMON_UTIL_H
 
 #include <linux/types.h>
+#include <stdlib.h>
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "records are little-endian and read in place"
@@ -29,6 +30,16 @@ static inline int order_u32(const void *a, const void *b)
 static inline int order_u64(const void *a, const void *b)
 {
 	return COMPARE(*(const __u64 *)a, *(const __u64 *)b);
+}
+
+/**
+ * array_more() - make room for one more element behind the @nr of an array that only this grows
+ * Return: the array, NULL without memory
+ */
+static inline void *array_more(void *array, size_t nr, size_t size)
+{
+	/* the allocated size is always a power of two: double it when it is full */
+	return nr & (nr - 1) ? array : reallocarray(array, nr ? 2 * nr : 1, size);
 }
 
 /* Rounds a number that is not negative; at most ~0 */

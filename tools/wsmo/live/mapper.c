@@ -24,7 +24,6 @@
 #include "procfs.h"
 
 #define MAPPER_TARGETS	4096
-#define MAPPER_CHUNK	64
 #define MAPPER_PACE	50
 #define MAPPER_THREADS	1024
 #define MAPPER_STACK	(256 << 10)	/* a thread that waits has used less of its stack */
@@ -38,7 +37,6 @@ struct written {
 struct list {
 	struct written *written;
 	unsigned int nr;
-	unsigned int room;
 };
 
 struct mapped {
@@ -241,15 +239,11 @@ static bool remember(struct reading *r, const struct written *t)
 {
 	struct list *l = &r->new;
 
-	if (l->nr == l->room) {
-		struct written *more = reallocarray(l->written, l->room + MAPPER_CHUNK,
-						 sizeof(*more));
+	struct written *more = array_more(l->written, l->nr, sizeof(*more));
 
-		if (!more)
-			return false;
-		l->written = more;
-		l->room += MAPPER_CHUNK;
-	}
+	if (!more)
+		return false;
+	l->written = more;
 	l->written[l->nr++] = *t;
 	return true;
 }

@@ -795,7 +795,7 @@ static int compare_jit_entries(const void *x, const void *y)
 static void parse_map(struct jit *j)
 {
 	char *line, *rest = j->text;
-	size_t room = 0, i, n = 0;
+	size_t i, n = 0;
 
 	while ((line = strsep(&rest, "\n"))) {
 		struct jit_entry e;
@@ -805,10 +805,7 @@ static void parse_map(struct jit *j)
 		    !line[at])
 			continue;
 		e.name = line + at;
-		if (j->nr == room) {
-			room = room ? 2 * room : 1024;
-			j->entries = need(reallocarray(j->entries, room, sizeof(e)));
-		}
+		j->entries = need(array_more(j->entries, j->nr, sizeof(e)));
 		j->entries[j->nr++] = e;
 	}
 	if (j->nr)
@@ -822,7 +819,6 @@ static void parse_map(struct jit *j)
 static void look_for_code(struct jit *j)
 {
 	struct maps maps = { 0 };
-	size_t room = 0;
 
 	free(j->code);
 	j->code = NULL;
@@ -831,10 +827,7 @@ static void look_for_code(struct jit *j)
 	while (maps_next(&maps)) {
 		if (maps.inode || !(maps.prot & MAPS_EXEC))
 			continue;
-		if (j->codes == room) {
-			room = room ? 2 * room : 16;
-			j->code = need(reallocarray(j->code, room, sizeof(*j->code)));
-		}
+		j->code = need(array_more(j->code, j->codes, sizeof(*j->code)));
 		j->code[j->codes++] = (struct code){ maps.start, maps.end };
 	}
 	maps_close(&maps);

@@ -226,15 +226,11 @@ static bool forbidden(const struct maps *m)
 static int add_mapping(struct act_process *p, const struct maps *m,
 		       __u64 *data_end)
 {
-	if (p->nr == p->room) {
-		size_t room = p->room ? 2 * p->room : 64;
-		struct mapping *more = reallocarray(p->mapping, room, sizeof(*more));
+	struct mapping *more = array_more(p->mapping, p->nr, sizeof(*more));
 
-		if (!more)
-			return -ENOMEM;
-		p->mapping = more;
-		p->room = room;
-	}
+	if (!more)
+		return -ENOMEM;
+	p->mapping = more;
 	p->mapping[p->nr++] = (struct mapping) {
 		.start = m->start,
 		.end = m->end,

@@ -55,10 +55,7 @@ static struct row *rows_get(struct rows *rows, const struct mem_process *p,
 	if (key.path)
 		row->path = need(strdup(key.path));
 	need(tsearch(row, &rows->tree, compare_row_keys));
-	if (rows->nr == rows->room) {
-		rows->room = rows->room ? 2 * rows->room : 64;
-		rows->row = need(reallocarray(rows->row, rows->room, sizeof(struct row *)));
-	}
+	rows->row = need(array_more(rows->row, rows->nr, sizeof(struct row *)));
 	rows->row[rows->nr++] = row;
 	return row;
 }
@@ -143,9 +140,7 @@ bool mem_wants(const struct mem *mem, const struct mem_process *p, const struct 
 
 static void add_pid(struct pids *pids, __u32 pid)
 {
-	if (!(pids->nr & (pids->nr - 1)))
-		pids->pid = need(reallocarray(pids->pid, pids->nr ? 2 * pids->nr : 1,
-					      sizeof(*pids->pid)));
+	pids->pid = need(array_more(pids->pid, pids->nr, sizeof(*pids->pid)));
 	pids->pid[pids->nr++] = pid;
 }
 
