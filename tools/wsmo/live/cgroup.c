@@ -185,20 +185,24 @@ __u64 cgroup_key(const char *path, const char *name, const char *key)
 	return read_keys(path, name, key, NULL, &n) ? 0 : n;
 }
 
-/* Return: a process's cgroup, malloc()ed; NULL if it is gone */
-static char *cgroup_of(unsigned int pid)
+char *cgroup_read(FILE *f)
 {
-	char name[32], line[PATH_MAX + 64], *found = NULL;
-	FILE *f;
+	char line[PATH_MAX + 64], *found = NULL;
 
-	snprintf(name, sizeof(name), "/proc/%u/cgroup", pid);
-	f = fopen(name, "re");
 	while (f && !found && fgets(line, sizeof(line), f))
-		if (!strncmp(line, "0::", 3))
+		if (!strncmp(line, "0::/", 4))
 			found = need(strndup(line + 3, strcspn(line + 3, "\n")));
 	if (f)
 		fclose(f);
 	return found;
+}
+
+static char *cgroup_of(unsigned int pid)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "/proc/%u/cgroup", pid);
+	return cgroup_read(fopen(name, "re"));
 }
 
 bool cgroup_swap_forbidden(__u32 pid)

@@ -35,6 +35,13 @@ char *cgroup_file(const char *path, const char *name);
 	{ "all", 0, NULL, NULL, OPT_CALL, __VA_ARGS__, .call = cgroup_option }
 void cgroup_option(struct argp_state *state, char *arg, const struct option_desc *o, void *at);
 
+/**
+ * cgroup_read() - read /proc/PID/cgroup, and close it
+ * @f:	NULL if the process is gone
+ * Return: the path of its cgroup of version 2, malloc()ed; NULL without one
+ */
+char *cgroup_read(FILE *f);
+
 /** struct cgroup_below - a cgroup that was found */
 struct cgroup_below {
 	char *path;

@@ -116,17 +116,7 @@ static FILE *open_file(const struct act_process *p, const char *name)
 
 char *process_cgroup(const struct act_process *p)
 {
-	char *line = NULL, *path = NULL;
-	FILE *f = open_file(p, "cgroup");
-	size_t size = 0;
-
-	while (f && !path && getline(&line, &size, f) >= 0)
-		if (!strncmp(line, "0::/", 4))
-			path = need(strndup(line + 3, strcspn(line + 3, "\n")));
-	if (f)
-		fclose(f);
-	free(line);
-	return path;
+	return cgroup_read(open_file(p, "cgroup"));
 }
 
 bool process_swap(const struct act_process *p, char **cgroup)
