@@ -202,7 +202,7 @@ MISTAKES = [
      "	g->reached = best >= 1;\n"),
     ("goals_are_not_charged", "goals", LIMITS, "		l->goals.left -= bytes;\n",
      "		l->goals.left -= bytes / 100;\n"),
-    ("cgroups_have_the_pressure_of_all", "goals", LIMITS, "fopen(l->psi ?: PSI_FILE, ", "fopen(l->psi ? PSI_FILE : PSI_FILE, "),
+    ("cgroups_have_the_pressure_of_all", "goals", LIMITS, "psi_read(l->psi ?: PSI_FILE, ", "psi_read(l->psi ? PSI_FILE : PSI_FILE, "),
     ("pressure_does_not_pause", "brakes.governor", LIMITS,
      "if (l->refaults > l->max_refaults || l->pressure > l->max_pressure) {",
      "if (l->refaults > l->max_refaults) {"),

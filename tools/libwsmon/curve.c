@@ -59,10 +59,7 @@ struct wsmon_curves *wsmon_curves_new(const struct wsmon_file_header *header)
 	*cs = (struct wsmon_curves) {
 		.start_ns = header->mono_ns,
 		.page_size = header->page_size,
-		.targets = {
-			.size = sizeof(struct curves_target),
-			.max = TARGETS_MAX, .compare = sorted_by_pid,
-		},
+		.targets = SORTED(struct curves_target, TARGETS_MAX, order_u32),
 	};
 	return cs;
 }
@@ -612,13 +609,6 @@ static double piece(const struct chosen *m)
 	return max;
 }
 
-static int compare_sizes(const void *a, const void *b)
-{
-	const __u64 *x = a, *y = b;
-
-	return COMPARE(*x, *y);
-}
-
 static void make_range(const struct chosen *m, size_t k, __u64 *size,
 		       struct wsmon_curve_point *p)
 {
@@ -626,7 +616,7 @@ static void make_range(const struct chosen *m, size_t k, __u64 *size,
 
 	for (i = 0; i < m->nr; i++)
 		size[i] = at(m, i, k)->bytes;
-	qsort(size, m->nr, sizeof(*size), compare_sizes);
+	qsort(size, m->nr, sizeof(*size), order_u64);
 	p->p5 = size[nearest_rank(m->nr, 5)];
 	p->p50 = size[nearest_rank(m->nr, 50)];
 	p->p95 = size[nearest_rank(m->nr, 95)];

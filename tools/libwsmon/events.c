@@ -27,9 +27,7 @@ static void add_peak(struct events *ev, const struct wsmon_rec_peak *rec)
 	struct peak *p;
 
 	if (!ev->peaks.size)
-		ev->peaks = (struct sorted) {
-			.size = sizeof(*p), .max = EVENTS_MAX, .compare = compare, .lazy = true,
-		};
+		ev->peaks = SORTED(*p, EVENTS_MAX, compare, .lazy = true);
 	p = sorted_get(&ev->peaks, &key);
 	if (!p)
 		return;
@@ -76,7 +74,7 @@ const struct peak *events_peak(const struct events *ev, __u32 pid, __u32 number)
 {
 	const struct peak key = { .pid = pid, .number = number };
 
-	return ev->peaks.size ? sorted_find(&ev->peaks, &key) : NULL;
+	return sorted_find(&ev->peaks, &key);
 }
 
 const struct peak *events_peak_at(const struct events *ev, size_t i)

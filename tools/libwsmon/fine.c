@@ -497,12 +497,11 @@ struct origin {
  * struct origins - the origins of a target; all zero is empty
  * @area:	known areas, by index
  * @nr:		number of areas
- * @room:	number of areas that are allocated
  * @faded:	number of snapshots so far, each of which fades the odds
  */
 struct origins {
 	struct origin *area;
-	__u32 nr, room;
+	__u32 nr;
 	__u64 faded;
 };
 
@@ -522,22 +521,16 @@ static int origins_add(struct origins *o, const struct wsmon_rec_area *rec,
 {
 	__u64 page = page_size ? rec->start / page_size : 0;
 	struct origin *area;
-	__u32 room;
 
 	/* areas come in order; ignore gaps, so that a large index in a file allocates nothing */
 	if (rec->index > o->nr)
 		return 0;
-	if (rec->index == o->room) {
-		room = o->room ? 2 * o->room : 16;
-		area = reallocarray(o->area, room, sizeof(*area));
+	if (rec->index == o->nr) {
+		area = array_more(o->area, o->nr, sizeof(*area));
 		if (!area)
 			return -1;
 		o->area = area;
-		o->room = room;
-	}
-	if (rec->index == o->nr) {
-		o->area[o->nr] = (struct origin) { 0 };
-		o->nr++;
+		o->area[o->nr++] = (struct origin) { 0 };
 	}
 	if (o->area[rec->index].page != page)
 		o->area[rec->index] = (struct origin) { .page = page };
@@ -638,10 +631,7 @@ struct fine *fine_new(__u32 page_size)
 	if (!f)
 		return NULL;
 	f->page_size = page_size;
-	f->targets = (struct sorted) {
-		.size = sizeof(struct fine_target *), .max = FINE_TARGETS,
-		.compare = compare,
-	};
+	f->targets = SORTED(struct fine_target *, FINE_TARGETS, compare);
 	return f;
 }
 
@@ -673,7 +663,7 @@ static struct fine_target **find_target(const struct fine *f, __u32 pid)
 {
 	const struct fine_target key = { .pid = pid }, *p = &key;
 
-	return f->targets.nr ? sorted_find(&f->targets, &p) : NULL;
+	return sorted_find(&f->targets, &p);
 }
 
 /* Finds a target, or adds it. Return: NULL without room */

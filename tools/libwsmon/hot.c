@@ -58,9 +58,7 @@ static struct hot_target *get_target(struct hot *h, __u32 pid, bool next)
 	struct hot_target key = { .pid = pid }, *t = NULL, *last = NULL;
 
 	if (!h->targets.size)
-		h->targets = (struct sorted) {
-			.size = sizeof(key), .max = HOT_TARGETS, .compare = compare,
-		};
+		h->targets = SORTED(key, HOT_TARGETS, compare);
 	while ((t = sorted_find(&h->targets, &key))) {
 		last = t;
 		key.life++;

@@ -44,11 +44,7 @@ struct areas *areas_new(void)
 	struct areas *as = calloc(1, sizeof(*as));
 
 	if (as)
-		as->targets = (struct sorted) {
-			.size = sizeof(struct target_areas),
-			.max = TARGETS_MAX,
-			.compare = sorted_by_pid,
-		};
+		as->targets = SORTED(struct target_areas, TARGETS_MAX, order_u32);
 	return as;
 }
 
@@ -175,11 +171,7 @@ struct mappings *mappings_new(void)
 	struct mappings *ms = calloc(1, sizeof(*ms));
 
 	if (ms)
-		ms->targets = (struct sorted) {
-			.size = sizeof(struct target_mappings),
-			.max = TARGETS_MAX,
-			.compare = sorted_by_pid,
-		};
+		ms->targets = SORTED(struct target_mappings, TARGETS_MAX, order_u32);
 	return ms;
 }
 
@@ -504,18 +496,11 @@ static bool same(const struct range *s, __u32 class, const char *name)
 
 static int ranges_room(struct ranges *s)
 {
-	size_t room = s->room ? 2 * s->room : 64;
-	struct range *more;
+	struct range *more = s->nr < RANGES_MAX ? array_more(s->range, s->nr, sizeof(*more)) : NULL;
 
-	if (s->nr < s->room)
-		return 0;
-	if (room > RANGES_MAX)
-		return -1;
-	more = reallocarray(s->range, room, sizeof(*more));
 	if (!more)
 		return -1;
 	s->range = more;
-	s->room = room;
 	return 0;
 }
 

@@ -119,13 +119,11 @@ struct range {
  * struct ranges - disjoint ranges in address order; all zero is empty
  * @range:	the ranges
  * @nr:		number of ranges
- * @room:	number of ranges that are allocated
  * @full:	some ranges were left out
  */
 struct ranges {
 	struct range *range;
 	size_t nr;
-	size_t room;
 	bool full;
 };
 

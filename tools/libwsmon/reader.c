@@ -804,8 +804,7 @@ const char *wsmon_error(const struct wsmon_reader *r)
 	return r->error;
 }
 
-static bool want_none(const void *data __attribute__((unused)),
-		      const struct wsmon_record *rec __attribute__((unused)))
+static bool want_none(const void *data, const struct wsmon_record *rec)
 {
 	return false;
 }

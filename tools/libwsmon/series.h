@@ -9,7 +9,7 @@
 #include "sorted.h"
 
 /**
- * struct wss_name - the name of a target, an element for sorted_by_pid()
+ * struct wss_name - the name of a target, an element for order_u32()
  * @pid:	the target
  * @comm:	name of the target
  * @secondary_mmu: devices access its memory, too; set in a live stream only

@@ -11,11 +11,6 @@
 /* Do not merge fewer late elements than this into the others */
 #define LATE_MIN	64
 
-int sorted_by_pid(const void *a, const void *b)
-{
-	return COMPARE(*(const __u32 *)a, *(const __u32 *)b);
-}
-
 static char *at(const struct sorted *s, size_t i)
 {
 	return (char *)s->base + i * s->size;
@@ -83,10 +78,7 @@ void *sorted_get(struct sorted *s, const void *key)
 		return p;
 	if (s->nr == s->max)
 		return NULL;
-	/* the allocated size is always a power of two: double it when it is full */
-	base = s->base;
-	if (!(s->nr & (s->nr - 1)))
-		base = reallocarray(base, s->nr ? 2 * s->nr : 1, s->size);
+	base = array_more(s->base, s->nr, s->size);
 	if (!base)
 		return NULL;
 	s->base = base;

@@ -30,7 +30,11 @@ struct sorted {
 	size_t late;
 };
 
-/** sorted_find() - find the element equal to @key. Return: NULL if there is none */
+/* An empty array of elements of a type, or as large as an object */
+#define SORTED(type, limit, order, ...) \
+	(struct sorted) { .size = sizeof(type), .max = limit, .compare = order, __VA_ARGS__ }
+
+/** sorted_find() - find the element equal to @key. Return: NULL if there is none, as in zeros */
 void *sorted_find(const struct sorted *s, const void *key);
 
 /**
@@ -41,9 +45,6 @@ void *sorted_find(const struct sorted *s, const void *key);
  * Return: NULL at the limit, or without memory
  */
 void *sorted_get(struct sorted *s, const void *key);
-
-/** sorted_by_pid() - compare elements that begin with a pid, a __u32 */
-int sorted_by_pid(const void *a, const void *b);
 
 /** sorted_order() - merge the late elements into the others, which moves elements */
 void sorted_order(struct sorted *s);

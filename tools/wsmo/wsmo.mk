@@ -43,7 +43,7 @@ wsmo-stack_LAYERS := stack live core
 wsmo-stack_LIBS := -ldw
 
 WSMO_CFLAGS := -std=c11 -D_GNU_SOURCE -DWSMO_VERSION='"$(WSMO_VERSION)"' \
-	-Iinclude -Itools -I$(WSMO_DIR) -g -Wall -Wextra -Werror -Wshadow \
+	-Iinclude -Itools -I$(WSMO_DIR) -g -Wall -Wextra -Wno-unused-parameter -Werror -Wshadow \
 	-Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wvla
 WSMO_OPT := -O2 -fno-math-errno -D_FORTIFY_SOURCE=2 -fstack-protector-strong -ffunction-sections
 WSMO_ASAN := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \

@@ -23,7 +23,8 @@ def brakes(directory):
                         "-fno-sanitize-recover=all", "-I", TOP + "/include", "-I", TOP + "/tools",
                         "-I", TOP + "/tools/wsmo", "-o", program,
                         os.path.join(HERE, "programs", "brakes.c"),
-                        TOP + "/tools/wsmo/verbs/act_limits.c", TOP + "/tools/libwsmon/sorted.c", "-lm"],
+                        TOP + "/tools/wsmo/verbs/act_limits.c", TOP + "/tools/wsmo/core/files.c",
+                        TOP + "/tools/libwsmon/sorted.c", "-lm"],
                        check=True)
     return program
 

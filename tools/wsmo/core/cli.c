@@ -123,7 +123,7 @@ static void fill_std_fds(void)
 }
 
 /* Help and the like end in exit() */
-static void check_output(int status, void *arg __attribute__((unused)))
+static void check_output(int status, void *arg)
 {
 	if (!status && end_program(status))
 		_exit(WSMO_FAILURE);
@@ -145,7 +145,6 @@ static void replace_page(int sig, siginfo_t *info, void *context)
 	const uintptr_t page = sysconf(_SC_PAGESIZE);
 	void *at = (void *)((uintptr_t)info->si_addr & -page);
 
-	(void)context;
 	if (info->si_code == BUS_ADRERR &&
 	    mmap(at, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == at)
 		return;

@@ -59,18 +59,6 @@ void msg(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /** msg_put() - print the rest of such a line, and its newline */
 void msg_put(FILE *f, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 
-/** order_u32() - order elements that begin with a __u32, such as a pid, as qsort() wants it */
-static inline int order_u32(const void *a, const void *b)
-{
-	return COMPARE(*(const __u32 *)a, *(const __u32 *)b);
-}
-
-/** order_u64() - order elements that begin with a __u64 */
-static inline int order_u64(const void *a, const void *b)
-{
-	return COMPARE(*(const __u64 *)a, *(const __u64 *)b);
-}
-
 /**
  * need() - exit with a message if there was no memory
  * Return: @memory, which is not NULL

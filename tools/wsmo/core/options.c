@@ -152,8 +152,7 @@ static const struct argp_option common_options[] = {
 	{ 0 }
 };
 
-static error_t parse_common(int key, char *arg __attribute__((unused)),
-			    struct argp_state *state)
+static error_t parse_common(int key, char *arg, struct argp_state *state)
 {
 	const struct argp *argp = state->root_argp;
 
@@ -213,7 +212,7 @@ static void list_options(const struct argp *argp)
 }
 
 /* Leaves out argp's paragraph about the arguments of short options */
-static char *help_filter(int key, const char *text, void *input __attribute__((unused)))
+static char *help_filter(int key, const char *text, void *input)
 {
 	return key == ARGP_KEY_HELP_DUP_ARGS_NOTE ? NULL : (char *)(uintptr_t)text;
 }
@@ -256,18 +255,14 @@ double option_percent(struct argp_state *state, const char *arg)
 	return share;
 }
 
-__u32 option_permille(struct argp_state *state, const char *arg, const char *or)
+/* @or: what else could be written, for the message */
+static __u32 permille_of(struct argp_state *state, const char *arg, const char *or)
 {
 	__u32 permille = option_percent(state, arg) * 1000 + 0.5;
 
 	if (!permille)
 		usage_error(state, "'%s' is too little: at least 0.1%%%s", arg, or);
 	return permille;
-}
-
-__u32 option_precision(struct argp_state *state, const char *arg)
-{
-	return strcmp(arg, "max") ? option_permille(state, arg, ", or max") : 0;
 }
 
 __u64 option_count(struct argp_state *state, const char *arg, __u64 min, __u64 max)
@@ -376,12 +371,6 @@ static void add_classes(struct argp_state *state, char *list, __u32 *classes)
 	}
 }
 
-static void set_number(const struct option_desc *o, void *at, __u64 v)
-{
-	/* little-endian machines only, as the recording is */
-	memcpy(at, &v, o->size);
-}
-
 __u64 option_time_within(struct argp_state *state, const char *arg, __u64 min, __u64 max)
 {
 	__u64 ns = option_time(state, arg);
@@ -393,6 +382,42 @@ __u64 option_time_within(struct argp_state *state, const char *arg, __u64 min, _
 		usage_error(state, "'%s' is not from %s to %s", arg, units_time(text, min),
 			    units_time(end, max));
 	return ns;
+}
+
+static __u64 size_within(struct argp_state *state, const char *arg, __u64 min, __u64 max)
+{
+	__u64 bytes = option_size(state, arg);
+	char text[UNITS_LEN], end[UNITS_LEN];
+
+	if (bytes < min && !max)
+		usage_error(state, "'%s' is too little; at least %s", arg, units_size(text, min));
+	if (bytes < min || (max && bytes > max))
+		usage_error(state, "'%s' is not from %s to %s", arg, units_size(text, min),
+			    units_size(end, max));
+	return bytes;
+}
+
+/* The number that an argument is */
+static __u64 number_of(struct argp_state *state, const char *arg, const struct option_desc *o)
+{
+	if (o->optional && !arg)
+		return o->otherwise;
+	switch (o->kind) {
+	case OPT_TIME:
+		return option_time_within(state, arg, o->min, o->max);
+	case OPT_COUNT:
+		return option_count(state, arg, o->min, o->max);
+	case OPT_SIZE:
+		return size_within(state, arg, o->min, o->max);
+	case OPT_PERMILLE:
+		return permille_of(state, arg, "");
+	case OPT_PRECISION:
+		return strcmp(arg, "max") ? permille_of(state, arg, ", or max") : 0;
+	case OPT_CHOICE:
+		return option_choice(state, arg, o->arg);
+	default:
+		return o->kind == OPT_FLAG;
+	}
 }
 
 static void set_format(struct argp_state *state, enum table_format *format,
@@ -407,30 +432,15 @@ static void apply(struct argp_state *state, char *arg, const struct option_desc 
 {
 	void *at = to ? (char *)to + o->offset : NULL;
 	double share;
+	__u64 value;
 
 	switch (o->kind) {
-	case OPT_FLAG:
-	case OPT_CLEAR:
-		*(bool *)at = o->kind == OPT_FLAG;
-		break;
 	case OPT_TEXT:
 		*(const char **)at = arg;
-		break;
-	case OPT_TIME:
-		set_number(o, at, option_time_within(state, arg, o->min, o->max));
-		break;
-	case OPT_COUNT:
-		set_number(o, at, option_count(state, arg, o->min, o->max));
-		break;
-	case OPT_SIZE:
-		set_number(o, at, option_size(state, arg));
 		break;
 	case OPT_PERCENT:
 		share = option_percent(state, arg);
 		memcpy(at, &share, sizeof(share));
-		break;
-	case OPT_CHOICE:
-		set_number(o, at, option_choice(state, arg, o->arg));
 		break;
 	case OPT_PIDS:
 		add_pids(state, arg, at);
@@ -442,10 +452,17 @@ static void apply(struct argp_state *state, char *arg, const struct option_desc 
 		set_format(state, at, o->min);
 		break;
 	case OPT_CALL:
-		o->call(state, arg, o, to);
+		o->call(state, arg, o, at);
 		break;
 	case OPT_DOC:
 		break;
+	default:
+		value = number_of(state, arg, o);
+		if (o->set)
+			o->set(to, o, value);
+		else
+			/* little-endian machines only, as the recording is */
+			memcpy(at, &value, o->size);
 	}
 }
 

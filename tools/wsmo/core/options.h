@@ -31,13 +31,15 @@ enum option_kind {
 	OPT_TEXT,	/* const char *: the argument */
 	OPT_TIME,	/* __u64: nanoseconds, from @min to @max or without end */
 	OPT_COUNT,	/* __u32 or __u64: a number from @min to @max */
-	OPT_SIZE,	/* __u64: bytes */
+	OPT_SIZE,	/* __u64: bytes, from @min to @max or without end */
 	OPT_PERCENT,	/* double: 0 to 1 */
+	OPT_PERMILLE,	/* __u32: a percentage, in 1/1000, at least 1 */
+	OPT_PRECISION,	/* likewise, or "max", which is 0 */
 	OPT_CHOICE,	/* bool or enum: which of the words in @arg */
 	OPT_PIDS,	/* struct pids: these are added */
 	OPT_CLASSES,	/* __u32: their bits are set */
 	OPT_FORMAT,	/* enum table_format: @min; a different one before is an error */
-	OPT_CALL,	/* @call is called */
+	OPT_CALL,	/* @call is called with the address of what it sets */
 	OPT_DOC,	/* no option: a line for --help */
 };
 
@@ -52,8 +54,9 @@ enum option_kind {
  * @offset, @size: what it sets
  * @min, @max:	bounds
  * @call:	for OPT_CALL; @arg may be changed
- * @data:	for @call
- * @optional:	the argument can be left out, which calls @call with NULL
+ * @set:	gets the number, which is not stored then; @to is the structure
+ * @data:	for @call and @set
+ * @optional:	the argument can be left out: the number is @otherwise
  */
 struct option_desc {
 	const char *name;
@@ -63,9 +66,11 @@ struct option_desc {
 	enum option_kind kind;
 	size_t offset, size;
 	__u64 min, max;
-	void (*call)(struct argp_state *state, char *arg, const struct option_desc *o, void *to);
+	void (*call)(struct argp_state *state, char *arg, const struct option_desc *o, void *at);
+	void (*set)(void *to, const struct option_desc *o, __u64 value);
 	const char *data;
 	bool optional;
+	__u64 otherwise;
 };
 
 /* @offset and @size of a member */
@@ -123,16 +128,6 @@ __u64 option_time_within(struct argp_state *state, const char *arg, __u64 min, _
 
 /** option_percent() - parse "5%" or "5"; Return: 0 to 1 */
 double option_percent(struct argp_state *state, const char *arg);
-
-/**
- * option_permille() - parse "5%"
- * @or: what else could be written, for the message
- * Return: in 1/1000, at least 1
- */
-__u32 option_permille(struct argp_state *state, const char *arg, const char *or);
-
-/** option_precision() - parse "5%" or "max"; Return: in 1/1000; 0 is max */
-__u32 option_precision(struct argp_state *state, const char *arg);
 
 /** option_count() - parse a number from @min to @max */
 __u64 option_count(struct argp_state *state, const char *arg, __u64 min, __u64 max);

@@ -9,9 +9,7 @@
 #include "secondary.h"
 #include "text.h"
 
-static struct sorted pids = {
-	.size = sizeof(__u32), .max = 65536, .compare = order_u32,
-};
+static struct sorted pids = SORTED(__u32, 65536, order_u32);
 
 bool secondary_add(__u32 pid)
 {

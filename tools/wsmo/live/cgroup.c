@@ -14,7 +14,7 @@
 
 #include "cgroup.h"
 #include "core/cli.h"
-#include "core/options.h"
+#include "core/files.h"
 #include "procfs.h"
 
 /* Max. levels below the one that is named */
@@ -104,19 +104,18 @@ char *cgroup_path(const char *path)
 	return copy;
 }
 
-char *cgroup_option(struct argp_state *state, const char *arg, const char *before)
+void cgroup_option(struct argp_state *state, char *arg, const struct option_desc *o, void *at)
 {
-	char *path;
+	char **path = at;
 
-	if (before)
+	if (*path)
 		usage_error(state, "only one of --cgroup and --all");
 	if (arg && !*arg)
 		usage_error(state, "the path of a cgroup is not empty");
-	path = cgroup_path(arg ? arg : "");
+	*path = cgroup_path(arg ? arg : "");
 	/* the module takes texts of up to 4096 bytes, with attributes */
-	if (cgroup_put(NULL, path) > 3072)
+	if (cgroup_put(NULL, *path) > 3072)
 		usage_error(state, "the path of the cgroup is too long");
-	return path;
 }
 
 size_t cgroup_put(FILE *f, const char *path)
@@ -155,22 +154,18 @@ static FILE *open_file(const char *path, const char *name)
 	return f;
 }
 
-/* Adds the numbers of the lines "KEY NUMBER" with one of the keys; Return: -1 without the file */
+/* Adds the numbers of the lines with the keys, the second may be NULL; Return: -1 without the file */
 static int read_keys(const char *path, const char *name, const char *key, const char *key2,
 		     __u64 *sum)
 {
+	__u64 a = 0, b = 0;
+	const struct key_number keys[] = { { key, &a }, { key2, &b } };
 	FILE *f = open_file(path, name);
-	unsigned long long n;
-	char line[128], word[64];
 
 	if (!f)
 		return -1;
-	*sum = 0;
-	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "%63s %llu", word, &n) == 2 &&
-		    (!strcmp(word, key) || !strcmp(word, key2)))
-			*sum += n;
-	fclose(f);
+	read_numbers(f, keys, key2 ? 2 : 1);
+	*sum = a + b;
 	return 0;
 }
 
@@ -192,23 +187,27 @@ __u64 cgroup_key(const char *path, const char *name, const char *key)
 {
 	__u64 n;
 
-	return read_keys(path, name, key, "", &n) ? 0 : n;
+	return read_keys(path, name, key, NULL, &n) ? 0 : n;
 }
 
-/* Return: a process's cgroup, malloc()ed; NULL if it is gone */
-static char *cgroup_of(unsigned int pid)
+char *cgroup_read(FILE *f)
 {
-	char name[32], line[PATH_MAX + 64], *found = NULL;
-	FILE *f;
+	char line[PATH_MAX + 64], *found = NULL;
 
-	snprintf(name, sizeof(name), "/proc/%u/cgroup", pid);
-	f = fopen(name, "re");
 	while (f && !found && fgets(line, sizeof(line), f))
-		if (!strncmp(line, "0::", 3))
+		if (!strncmp(line, "0::/", 4))
 			found = need(strndup(line + 3, strcspn(line + 3, "\n")));
 	if (f)
 		fclose(f);
 	return found;
+}
+
+static char *cgroup_of(unsigned int pid)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "/proc/%u/cgroup", pid);
+	return cgroup_read(fopen(name, "re"));
 }
 
 bool cgroup_swap_forbidden(__u32 pid)
@@ -243,21 +242,10 @@ bool cgroup_swap_left(char *path)
 static __u64 number_at(int dir, const char *name, const char *file)
 {
 	char path[NAME_MAX + 32], text[32];
-	__u64 n = 0;
-	ssize_t len;
-	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", name, file);
-	fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	len = read(fd, text, sizeof(text) - 1);
-	if (len > 0) {
-		text[len] = '\0';
-		n = strncmp(text, "max", 3) ? strtoull(text, NULL, 10) : ~0ULL;
-	}
-	close(fd);
-	return n;
+	read_text(dir, path, text, sizeof(text));
+	return strncmp(text, "max", 3) ? strtoull(text, NULL, 10) : ~0ULL;
 }
 
 __u64 cgroup_protected(const char *dir)
@@ -333,7 +321,7 @@ static __u64 hugetlb_memory(const char *path)
 	__u64 bytes = 0, most = 0;
 	long nr, i;
 
-	if (!proc_machine_hugetlb() || !controller_hugetlb(path, &bytes))
+	if (!meminfo("Hugetlb") || !controller_hugetlb(path, &bytes))
 		return bytes;
 	nr = cgroup_pids(path, pids, HUGETLB_PIDS);
 	for (i = 0; i < nr && i < HUGETLB_PIDS; i++) {
@@ -409,7 +397,7 @@ static bool add_unit(const char *path, void *to)
 	struct found *f = to;
 	__u64 populated, bytes = 0;
 
-	if (read_keys(path, "cgroup.events", "populated", "", &populated) || !populated)
+	if (read_keys(path, "cgroup.events", "populated", NULL, &populated) || !populated)
 		return false;
 	if (!ends_with(path, ".service") && !ends_with(path, ".scope") &&
 	    !own_pids(path, NULL, 0, 0))

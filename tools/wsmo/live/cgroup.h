@@ -5,11 +5,11 @@
 #ifndef WSMO_CGROUP_H
 #define WSMO_CGROUP_H
 
-#include <argp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
+#include "core/options.h"
 #include "wsmon.h"
 
 /**
@@ -29,13 +29,18 @@ size_t cgroup_put(FILE *f, const char *path);
 /** cgroup_file() - Return: the path of a file of a cgroup, of its directory with ""; malloc()ed */
 char *cgroup_file(const char *path, const char *name);
 
+/* --cgroup and --all, which set a char * to the path, malloc()ed */
+#define CGROUP_OPTIONS(help, ...) \
+	{ "cgroup", 0, "CGROUP", help, OPT_CALL, __VA_ARGS__, .call = cgroup_option }, \
+	{ "all", 0, NULL, NULL, OPT_CALL, __VA_ARGS__, .call = cgroup_option }
+void cgroup_option(struct argp_state *state, char *arg, const struct option_desc *o, void *at);
+
 /**
- * cgroup_option() - parse the argument of --cgroup; exits if it is wrong
- * @arg:	the argument; NULL is --all
- * @before:	result of an earlier one of the two, or NULL
- * Return: the path, malloc()ed
+ * cgroup_read() - read /proc/PID/cgroup, and close it
+ * @f:	NULL if the process is gone
+ * Return: the path of its cgroup of version 2, malloc()ed; NULL without one
  */
-char *cgroup_option(struct argp_state *state, const char *arg, const char *before);
+char *cgroup_read(FILE *f);
 
 /** struct cgroup_below - a cgroup that was found */
 struct cgroup_below {

@@ -24,36 +24,102 @@
 /* Max. processes of a cgroup whose PSS is added */
 #define PSS_PIDS	4096
 
-static struct cgroup_session *new_session(struct cgroups *c, const struct session *how,
-					  const char *path)
+void cgroup_session_init(struct cgroup_session *s, const struct session *how, const char *path)
 {
-	struct cgroup_session *s = need(calloc(1, sizeof(*s)));
-
-	s->number = ++c->numbers;
 	memcpy(s->session.settings, how->settings, sizeof(s->session.settings));
 	s->session.nr_settings = how->nr_settings;
 	s->session.cgroup = need(strdup(path));
 	s->session.fd = -1;
 	live_init(&s->live);
 	s->keep = true;
-	return s;
 }
 
-static void free_session(struct cgroup_session *s)
+/* Return: 0, or 1 after a message */
+static int poll_for(struct cgroup_session *s, int epoll)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = s };
+
+	if (!epoll_ctl(epoll, EPOLL_CTL_ADD, s->session.fd, &event))
+		return 0;
+	msg("epoll: %m");
+	return 1;
+}
+
+int cgroup_session_begin(struct cgroup_session *s, int epoll)
+{
+	int err = session_watch(&s->session) ?: poll_for(s, epoll);
+
+	if (err) {
+		cgroup_session_end(s);
+		return err;
+	}
+	live_free(&s->live);
+	live_init(&s->live);
+	return 0;
+}
+
+static bool take_record(void *arg, const struct wsmon_record *rec)
+{
+	struct cgroup_session *s = arg;
+
+	if (!rec)
+		return true;
+	live_take(&s->live, rec);
+	s->session.started = rec->type != WSMON_REC_END;
+	return s->session.started;
+}
+
+int cgroup_session_take(struct cgroup_session *s)
+{
+	return session_take(&s->session, take_record, s) < 0 ? -1 : 0;
+}
+
+void cgroup_session_end(struct cgroup_session *s)
 {
 	session_close(&s->session);
+	s->session.fd = -1;
+	s->session.reader = (struct wsmon_reader) { 0 };
+}
+
+void cgroup_session_free(struct cgroup_session *s)
+{
+	cgroup_session_end(s);
 	free(s->session.cgroup);
 	live_free(&s->live);
 	free(s);
 }
 
+size_t cgroup_sessions_ready(int epoll, struct cgroup_session **ready)
+{
+	struct epoll_event event[CGROUPS_MAX + 1];
+	int nr = epoll_wait(epoll, event, CGROUPS_MAX + 1, 0), i;
+
+	for (i = 0; i < nr; i++)
+		ready[i] = event[i].data.ptr;
+	return nr > 0 ? nr : 0;
+}
+
+size_t cgroup_sessions_max(void)
+{
+	__u64 ram = (__u64)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+
+	return ram / CGROUPS_RAM < CGROUPS_MAX ? ram / CGROUPS_RAM + 1 : CGROUPS_MAX;
+}
+
+static struct cgroup_session *new_session(struct cgroups *c, const struct session *how,
+					  const char *path)
+{
+	struct cgroup_session *s = need(calloc(1, sizeof(*s)));
+
+	cgroup_session_init(s, how, path);
+	s->number = ++c->numbers;
+	return s;
+}
+
 static void add_session(struct cgroups *c, struct cgroup_session *s)
 {
-	struct epoll_event event = { .events = EPOLLIN, .data.ptr = s };
-
 	c->list = need(reallocarray(c->list, c->nr + 1, sizeof(struct cgroup_session *)));
 	c->list[c->nr++] = s;
-	epoll_ctl(c->fd, EPOLL_CTL_ADD, s->session.fd, &event);
 }
 
 /* Return: NULL if a cgroup below has no session */
@@ -86,7 +152,7 @@ static void drop_others(struct cgroups *c)
 		if (c->list[i]->keep)
 			c->list[nr++] = c->list[i];
 		else
-			free_session(c->list[i]);
+			cgroup_session_free(c->list[i]);
 	}
 	c->nr = nr;
 }
@@ -95,13 +161,13 @@ static void drop_others(struct cgroups *c)
 static int watch(struct cgroups *c, const char *path)
 {
 	struct cgroup_session *s = new_session(c, &c->list[0]->session, path);
-	int err = session_watch(&s->session);
+	int err = cgroup_session_begin(s, c->fd);
 
 	if (!err) {
 		add_session(c, s);
 		return 0;
 	}
-	free_session(s);
+	cgroup_session_free(s);
 	/* it was removed a moment ago, or its path is too long */
 	if (err == -ENOENT || err == -EINVAL) {
 		c->refused++;
@@ -193,45 +259,30 @@ int cgroups_refresh(struct cgroups *c)
 
 int cgroups_begin(struct cgroups *c, const struct session *how)
 {
-	__u64 ram = (__u64)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
 	struct cgroup_session *s;
 
 	*c = (struct cgroups) {
-		.max = ram / CGROUPS_RAM + 1, .fd = epoll_create1(EPOLL_CLOEXEC),
+		.max = cgroup_sessions_max(), .fd = epoll_create1(EPOLL_CLOEXEC),
 	};
-	if (c->max > CGROUPS_MAX)
-		c->max = CGROUPS_MAX;
 	s = new_session(c, how, how->cgroup);
 	if (c->fd < 0 || session_open(&s->session) ||
-	    session_start(&s->session, s->session.cgroup)) {
-		free_session(s);
+	    session_start(&s->session, s->session.cgroup) || poll_for(s, c->fd)) {
+		cgroup_session_free(s);
 		return -1;
 	}
 	add_session(c, s);
 	return cgroups_refresh(c);
 }
 
-static bool take_record(void *arg, const struct wsmon_record *rec)
-{
-	struct cgroup_session *s = arg;
-
-	if (!rec)
-		return true;
-	live_take(&s->live, rec);
-	s->session.started = rec->type != WSMON_REC_END;
-	return s->session.started;
-}
-
 int cgroups_take(struct cgroups *c)
 {
-	struct epoll_event event[CGROUPS_MAX + 1];
-	int nr = epoll_wait(c->fd, event, CGROUPS_MAX + 1, 0), i;
+	struct cgroup_session *ready[CGROUPS_MAX + 1], *s;
+	size_t nr = cgroup_sessions_ready(c->fd, ready), i;
 
 	for (i = 0; i < nr; i++) {
-		struct cgroup_session *s = event[i].data.ptr;
-
+		s = ready[i];
 		s->live.held = c->held;
-		if (session_take(&s->session, take_record, s) < 0)
+		if (cgroup_session_take(s))
 			return -1;
 		/* no record follows; one below stays in the list until cgroups are listed again */
 		if (!s->session.started)
@@ -246,7 +297,7 @@ void cgroups_end(struct cgroups *c)
 	size_t i;
 
 	for (i = 0; i < c->nr; i++)
-		free_session(c->list[i]);
+		cgroup_session_free(c->list[i]);
 	free(c->list);
 	if (c->fd >= 0)
 		close(c->fd);

@@ -2,6 +2,8 @@
 /*
  * cgroups.h - a session for a cgroup, and one for each service or container below it
  *
+ * Who chooses the cgroups otherwise uses the sessions alone, cgroup_session_*().
+ *
  *	cgroups_begin(&c, &how);
  *	wait until c.fd is readable: cgroups_take(&c);
  *	now and then: cgroups_refresh(&c), which sets c.list;
@@ -22,13 +24,13 @@
 /**
  * struct cgroup_session - a cgroup and its session
  * @number:	unique
- * @session:	its session; @session.cgroup is the path
- * @live:	its figures
+ * @session:	its session; @session.cgroup is the path, @session.fd is -1 without one
+ * @live:	its figures, or those of its last session
  * @resident:	memory in RAM that is mapped, see cgroup_memory(); without the memory
  *		controller the PSS of its processes
  * @has_resident: @resident is known
  * @pss_ns:	when to read PSS again
- * @keep:	it is still one of the largest
+ * @keep:	it is still one of those to watch
  * @guests:	number of virtual machines
  */
 struct cgroup_session {
@@ -41,6 +43,30 @@ struct cgroup_session {
 	bool keep;
 	size_t guests;
 };
+
+/** cgroup_session_init() - prepare a session, which is zeroed; @how has the attributes */
+void cgroup_session_init(struct cgroup_session *s, const struct session *how, const char *path);
+
+/**
+ * cgroup_session_begin() - start it, and add it to @epoll with @s as data
+ * Return: 0; -errno of the cgroup or the device, without a message; 1 after a message
+ */
+int cgroup_session_begin(struct cgroup_session *s, int epoll);
+
+/** cgroup_session_take() - take the records now in its stream; Return: 0, or -1 after a message */
+int cgroup_session_take(struct cgroup_session *s);
+
+/** cgroup_session_end() - end the session, if there is one; the figures stay */
+void cgroup_session_end(struct cgroup_session *s);
+
+/** cgroup_session_free() - end it, and free everything */
+void cgroup_session_free(struct cgroup_session *s);
+
+/** cgroup_sessions_ready() - Return: number of @ready sessions, of CGROUPS_MAX + 1 at most */
+size_t cgroup_sessions_ready(int epoll, struct cgroup_session **ready);
+
+/** cgroup_sessions_max() - Return: how many there may be at once, for the memory they take */
+size_t cgroup_sessions_max(void);
 
 /**
  * struct cgroups - the sessions

@@ -315,7 +315,7 @@ static void grow(struct feed *f)
 }
 
 /* Writes the event's stack unless it was written; Return: its number */
-static __u32 take_stack(struct feed *f, pid_t pid, const struct feed_writer *w)
+static __u32 take_stack(struct feed *f, pid_t pid, struct output *o)
 {
 	const struct alloc_event *e = f->event;
 	__u64 buf[sizeof(struct wsmon_rec_stack) / 8 + ALLOC_FRAMES];
@@ -338,18 +338,18 @@ static __u32 take_stack(struct feed *f, pid_t pid, const struct feed_writer *w)
 	if (s && f->stacks < STACKS_MAX)
 		*s = (struct feed_stack){ .hash = hash(e), .number = f->stacks };
 	memcpy(out->pc, e->pc, e->nr * sizeof(out->pc[0]));
-	w->write(w->data, &out->rec);
+	output_record(o, &out->rec);
 	return f->stacks;
 }
 
-static void write_alloc(const struct feed_writer *w, struct wsmon_rec_alloc rec)
+static void write_alloc(struct output *o, struct wsmon_rec_alloc rec)
 {
 	rec.rec.type = WSMON_REC_ALLOC;
 	rec.rec.size = sizeof(rec);
-	w->write(w->data, &rec.rec);
+	output_record(o, &rec.rec);
 }
 
-static void take(struct feed *f, pid_t pid, const struct feed_writer *w)
+static void take(struct feed *f, pid_t pid, struct output *o)
 {
 	const struct alloc_event *e = f->event;
 	bool sample = e->kind == WSMON_ALLOC_MALLOC || e->kind == WSMON_ALLOC_MMAP;
@@ -362,13 +362,13 @@ static void take(struct feed *f, pid_t pid, const struct feed_writer *w)
 	if (e->time_ns > f->time_ns)
 		f->time_ns = e->time_ns < f->now_ns ? e->time_ns : f->now_ns;
 	f->samples += sample;
-	write_alloc(w, (struct wsmon_rec_alloc) {
+	write_alloc(o, (struct wsmon_rec_alloc) {
 		.rec.time_ns = f->time_ns, .pid = pid, .kind = e->kind, .addr = e->addr,
-		.bytes = e->size, .stack = sample ? take_stack(f, pid, w) : 0,
+		.bytes = e->size, .stack = sample ? take_stack(f, pid, o) : 0,
 	});
 }
 
-void feed_take(struct feed *f, pid_t pid, const struct feed_writer *w)
+void feed_take(struct feed *f, pid_t pid, struct output *o)
 {
 	__u64 head, lost;
 
@@ -384,10 +384,10 @@ void feed_take(struct feed *f, pid_t pid, const struct feed_writer *w)
 		f->broken++;
 	}
 	while (next(f, head))
-		take(f, pid, w);
+		take(f, pid, o);
 	lost = __atomic_load_n(&f->ring->lost, __ATOMIC_RELAXED) + f->broken;
 	if (lost > f->lost)
-		write_alloc(w, (struct wsmon_rec_alloc) {
+		write_alloc(o, (struct wsmon_rec_alloc) {
 			.rec.time_ns = f->now_ns, .pid = pid, .kind = WSMON_ALLOC_LOST,
 			.bytes = lost - f->lost,
 		});

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "wsmon.h"
+#include "output.h"
 
 /* Mean bytes from one sample to the next */
 #define FEED_RATE	(512 << 10)
@@ -61,12 +61,6 @@ struct feed {
 	__u64 lost;
 };
 
-/** struct feed_writer - writes a record of the feed */
-struct feed_writer {
-	void (*write)(void *data, const struct wsmon_record *rec);
-	void *data;
-};
-
 /**
  * feed_open() - make the ring for the command that starts next, and set its environment
  * @cmd:	the command
@@ -79,7 +73,7 @@ int feed_open(struct feed *f, const char *cmd, uid_t uid);
 void feed_started(struct feed *f);
 
 /** feed_take() - write records of the allocations and frees of @pid since the last call */
-void feed_take(struct feed *f, pid_t pid, const struct feed_writer *w);
+void feed_take(struct feed *f, pid_t pid, struct output *o);
 
 /** feed_report() - print a summary; only losses if @quiet */
 void feed_report(const struct feed *f, bool quiet);

@@ -22,18 +22,12 @@ static int compare_class(const void *x, const void *y)
 
 void live_init(struct live *live)
 {
-	const struct sorted classes = {
-		.size = sizeof(struct live_class),
-		.max = TARGETS_MAX * WSMON_NR_CLASSES,
-		.compare = compare_class,
-	};
+	const struct sorted classes = SORTED(struct live_class, TARGETS_MAX * WSMON_NR_CLASSES,
+					     compare_class);
 
 	*live = (struct live) {
 		.now.classes = classes, .next.classes = classes,
-		.names = {
-			.size = sizeof(struct wss_name), .max = TARGETS_MAX,
-			.compare = sorted_by_pid,
-		},
+		.names = SORTED(struct wss_name, TARGETS_MAX, order_u32),
 		.cpu = -1,
 	};
 }

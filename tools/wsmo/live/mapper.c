@@ -24,7 +24,6 @@
 #include "procfs.h"
 
 #define MAPPER_TARGETS	4096
-#define MAPPER_CHUNK	64
 #define MAPPER_PACE	50
 #define MAPPER_THREADS	1024
 #define MAPPER_STACK	(256 << 10)	/* a thread that waits has used less of its stack */
@@ -38,7 +37,6 @@ struct written {
 struct list {
 	struct written *written;
 	unsigned int nr;
-	unsigned int room;
 };
 
 struct mapped {
@@ -228,7 +226,7 @@ static void read_build_id(struct reading *r)
 	r->build_id_len = m.build_id_len;
 }
 
-static void write_mapping(struct reading *r, __u32 tid, const struct mapper_writer *w)
+static void write_mapping(struct reading *r, __u32 tid)
 {
 	const struct maps *map = &r->m->maps;
 	union {
@@ -254,28 +252,24 @@ static void write_mapping(struct reading *r, __u32 tid, const struct mapper_writ
 	read_build_id(r);
 	memcpy(m.rec.build_id, r->build_id, sizeof(m.rec.build_id));
 	m.rec.build_id_len = r->build_id_len;
-	w->write(w->data, &m.rec);
+	r->m->write(r->m->data, &m.rec.rec);
 }
 
 static bool remember(struct reading *r, const struct written *t)
 {
 	struct list *l = &r->new;
 
-	if (l->nr == l->room) {
-		struct written *more = reallocarray(l->written, l->room + MAPPER_CHUNK,
-						 sizeof(*more));
+	struct written *more = array_more(l->written, l->nr, sizeof(*more));
 
-		if (!more)
-			return false;
-		l->written = more;
-		l->room += MAPPER_CHUNK;
-	}
+	if (!more)
+		return false;
+	l->written = more;
 	l->written[l->nr++] = *t;
 	return true;
 }
 
 /* Takes the walk's mapping; Return: whether there was room */
-static bool take(struct reading *r, const struct mapper_writer *w)
+static bool take(struct reading *r)
 {
 	const struct maps *map = &r->m->maps;
 	struct written t = { .start = map->start, .hash = hash_of(map) };
@@ -300,7 +294,7 @@ static bool take(struct reading *r, const struct mapper_writer *w)
 	if (!remember(r, &t))
 		return false;
 	if (!old || old->tid != t.tid)
-		write_mapping(r, t.tid, w);
+		write_mapping(r, t.tid);
 	return true;
 }
 
@@ -315,7 +309,7 @@ static bool too_many(struct maps *map, __u32 pid, unsigned int max)
 	return nr > max;
 }
 
-static void read_all(struct mapper *m, struct mapped *t, const struct mapper_writer *w)
+static void read_all(struct mapper *m, struct mapped *t)
 {
 	unsigned int max = MAPPER_ALL - (m->written - t->list.nr), left_out = 0;
 	struct reading r = { .m = m, .old = &t->list, .threads.nr = 0 };
@@ -328,7 +322,7 @@ static void read_all(struct mapper *m, struct mapped *t, const struct mapper_wri
 	maps_open(&m->maps, t->pid);
 	while (maps_next(&m->maps)) {
 		if (r.new.nr == max || (named && !m->maps.name[0]) ||
-		    !take(&r, w))
+		    !take(&r))
 			left_out++;
 	}
 	maps_close(&m->maps);
@@ -341,46 +335,44 @@ static void read_all(struct mapper *m, struct mapped *t, const struct mapper_wri
 	t->list = r.new;
 }
 
-static void read_if_due(struct mapper *m, struct mapped *t, const struct mapper_writer *w)
+static void read_if_due(struct mapper *m, struct mapped *t)
 {
 	__u64 now = clock_now();
 
 	if (!t->waits || now < t->next_ns)
 		return;
 	t->waits = false;
-	read_all(m, t, w);
+	read_all(m, t);
 	t->next_ns = now + (clock_now() - now) * MAPPER_PACE;
 }
 
-void mapper_changed(struct mapper *m, __u32 pid, const struct mapper_writer *w)
+void mapper_changed(struct mapper *m, __u32 pid)
 {
 	const struct mapped key = { .pid = pid };
 	struct mapped *t;
 
 	if (!m->targets.size)
-		m->targets = (struct sorted) {
-			.size = sizeof(key), .max = MAPPER_TARGETS, .compare = order_u32,
-		};
+		m->targets = SORTED(key, MAPPER_TARGETS, order_u32);
 	t = sorted_get(&m->targets, &key);
 	if (!t)
 		return;
 	t->waits = true;
-	read_if_due(m, t, w);
+	read_if_due(m, t);
 }
 
-void mapper_tick(struct mapper *m, const struct mapper_writer *w)
+void mapper_tick(struct mapper *m)
 {
 	struct mapped *t = m->targets.base;
 	size_t i;
 
 	for (i = 0; i < m->targets.nr; i++)
-		read_if_due(m, &t[i], w);
+		read_if_due(m, &t[i]);
 }
 
 void mapper_forget(struct mapper *m, __u32 pid)
 {
 	const struct mapped key = { .pid = pid };
-	struct mapped *t = m->targets.size ? sorted_find(&m->targets, &key) : NULL;
+	struct mapped *t = sorted_find(&m->targets, &key);
 
 	if (!t)
 		return;

@@ -18,20 +18,17 @@
 #define MAPPER_TARGET	4096
 #define MAPPER_ALL	16384
 
-/** struct mapper_writer - the function that gets each record */
-struct mapper_writer {
-	void (*write)(void *data, const struct wsmon_rec_mapping *rec);
-	void *data;
-};
-
 /**
- * struct mapper - the mappings written of each target; all zero is none
+ * struct mapper - the mappings written of each target; all else zero is none
+ * @write:	gets each record, and @data
  * @targets:	by pid
  * @maps:	the walk
  * @written:	number of mappings remembered
  * @left_out:	sum of each target's max. number of mappings left out
  */
 struct mapper {
+	void (*write)(void *data, const struct wsmon_record *rec);
+	void *data;
 	struct sorted targets;
 	struct maps maps;
 	unsigned int written;
@@ -42,10 +39,10 @@ struct mapper {
 void mapper_forget(struct mapper *m, __u32 pid);
 
 /** mapper_changed() - write a target's new mappings, now or at mapper_tick() */
-void mapper_changed(struct mapper *m, __u32 pid, const struct mapper_writer *w);
+void mapper_changed(struct mapper *m, __u32 pid);
 
 /** mapper_tick() - write mappings that are due; called about once a second */
-void mapper_tick(struct mapper *m, const struct mapper_writer *w);
+void mapper_tick(struct mapper *m);
 
 /** mapper_free() - free everything */
 void mapper_free(struct mapper *m);

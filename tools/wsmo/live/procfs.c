@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/files.h"
+#include "libwsmon/util.h"
 #include "libwsmon/wsmon_records.h"
 #include "patience.h"
 #include "procfs.h"
@@ -25,16 +27,12 @@ static FILE *open_file(__u32 tid, const char *name)
 
 char proc_thread_state(__u32 pid, __u32 tid)
 {
-	char name[32], text[512], *name_end;
-	FILE *f;
+	char path[64], text[512], *name_end;
 
-	snprintf(name, sizeof(name), "task/%u/stat", tid);
-	f = open_file(pid, name);
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/stat", pid, tid);
+	read_text(AT_FDCWD, path, text, sizeof(text));
 	/* "1 (name) R ...", and the name may have parentheses and line feeds */
-	text[f ? fread(text, 1, sizeof(text) - 1, f) : 0] = '\0';
 	name_end = strrchr(text, ')');
-	if (f)
-		fclose(f);
 	return name_end && name_end[1] == ' ' ? name_end[2] : '?';
 }
 
@@ -178,15 +176,10 @@ void maps_close(struct maps *m)
 /* The number in a small file of /proc or /sys; 0 if there is none */
 static __u64 read_number(const char *path)
 {
-	FILE *f = fopen(path, "re");
-	unsigned long long n;
+	char text[32];
 
-	if (!f)
-		return 0;
-	if (fscanf(f, "%llu", &n) != 1)
-		n = 0;
-	fclose(f);
-	return n;
+	read_text(AT_FDCWD, path, text, sizeof(text));
+	return strtoull(text, NULL, 10);
 }
 
 /*
@@ -209,31 +202,14 @@ static __u64 merged_away(__u32 pid)
 /* Of a thread. Return: -1 if it has no memory */
 static int read_status(__u32 tid, struct wsmon_rec_proc *rec, __u64 *hugetlb)
 {
-	static const char *const format[] = {
-		"VmRSS: %llu", "VmSwap: %llu", "VmSize: %llu", "HugetlbPages: %llu",
+	const struct key_number keys[] = {
+		{ "VmRSS", &rec->rss }, { "VmSwap", &rec->swap }, { "VmSize", &rec->vsize },
+		{ "HugetlbPages", hugetlb },
 	};
-	__u64 *const to[] = { &rec->rss, &rec->swap, &rec->vsize, hugetlb };
-	FILE *f = open_file(tid, "status");
-	char line[256];
-	int found = 0;
-	size_t i;
 
-	for (i = 0; i < sizeof(to) / sizeof(to[0]); i++)
-		*to[i] = 0;
-	while (f && fgets(line, sizeof(line), f)) {
-		for (i = 0; i < sizeof(to) / sizeof(to[0]); i++) {
-			__u64 kib;
-
-			if (sscanf(line, format[i], &kib) != 1)
-				continue;
-			*to[i] = kib * 1024;
-			found++;
-		}
-	}
-	if (f)
-		fclose(f);
+	rec->rss = rec->swap = rec->vsize = *hugetlb = 0;
 	/* a process that has ended has none of these lines */
-	return found ? 0 : -1;
+	return read_numbers(open_file(tid, "status"), keys, ARRAY_SIZE(keys)) ? 0 : -1;
 }
 
 static int read_memory(__u32 pid, struct wsmon_rec_proc *rec, __u64 *hugetlb)
@@ -256,31 +232,21 @@ int proc_memory(__u32 pid, struct wsmon_rec_proc *rec)
 
 void proc_comm(__u32 pid, char comm[WSMON_COMM_LEN])
 {
-	FILE *f = open_file(pid, "comm");
+	char path[32];
 
-	if (!f || !fgets(comm, WSMON_COMM_LEN, f))
-		*comm = '\0';
-	comm[strcspn(comm, "\n")] = '\0';
-	if (f)
-		fclose(f);
+	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+	read_line(AT_FDCWD, path, comm, WSMON_COMM_LEN);
 }
 
 /* The sums of all mappings, in bytes; 0 if they cannot be read */
 static void read_rollup(__u32 pid, __u64 *pss, __u64 *shared, __u64 *alone)
 {
-	FILE *f = open_proc(pid, "smaps_rollup");
-	char line[256];
+	const struct key_number keys[] = {
+		{ "Pss", pss }, { "Shared_Hugetlb", shared }, { "Private_Hugetlb", alone },
+	};
 
 	*pss = *shared = *alone = 0;
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "Pss: %llu", pss) != 1 &&
-		    sscanf(line, "Shared_Hugetlb: %llu", shared) != 1)
-			sscanf(line, "Private_Hugetlb: %llu", alone);
-	if (f)
-		fclose(f);
-	*pss *= 1024;
-	*shared *= 1024;
-	*alone *= 1024;
+	read_numbers(open_proc(pid, "smaps_rollup"), keys, ARRAY_SIZE(keys));
 }
 
 __u64 proc_pss(__u32 pid)
@@ -289,20 +255,6 @@ __u64 proc_pss(__u32 pid)
 
 	read_rollup(pid, &pss, &shared, &alone);
 	return pss + shared + alone;
-}
-
-bool proc_machine_hugetlb(void)
-{
-	FILE *f = fopen("/proc/meminfo", "re");
-	unsigned long long kib = 0;
-	char line[256];
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "Hugetlb: %llu", &kib) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return kib;
 }
 
 __u64 proc_hugetlb(__u32 pid, __u64 *shared)

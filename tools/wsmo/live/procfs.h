@@ -82,9 +82,6 @@ void proc_comm(__u32 pid, char comm[WSMON_COMM_LEN]);
  */
 __u64 proc_pss(__u32 pid);
 
-/** proc_machine_hugetlb() - Return: whether the machine has memory of hugetlbfs */
-bool proc_machine_hugetlb(void);
-
 /**
  * proc_hugetlb() - read how much memory of hugetlbfs a process has alone
  * @shared: gets the bytes that others map, too

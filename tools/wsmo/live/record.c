@@ -18,8 +18,7 @@
  * than to keep. Accessed bits stay set until they are cleared, so two samples in the
  * shortest window are enough.
  */
-static void set_sizing(struct argp_state *state __attribute__((unused)),
-		       char *arg __attribute__((unused)), const struct option_desc *o, void *to)
+static void set_sizing(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
 	struct record *r = to;
 
@@ -30,42 +29,25 @@ static void set_sizing(struct argp_state *state __attribute__((unused)),
 	       "1000000,2000000,4000000,8000000,15000000,30000000,60000000,120000000");
 }
 
-static void set_no_children(struct argp_state *state __attribute__((unused)),
-			    char *arg __attribute__((unused)), const struct option_desc *o, void *to)
+static void set_follow(void *to, const struct option_desc *o, __u64 follow)
 {
-	record_follow(to, false, o->name);
-}
-
-static void set_alloc(struct argp_state *state, char *arg,
-		      const struct option_desc *o __attribute__((unused)), void *to)
-{
-	struct feed *f = &((struct record *)to)->feed;
-
-	f->rate = arg ? option_size(state, arg) : FEED_RATE;
-	if (!f->rate || f->rate > FEED_RATE_MAX)
-		usage_error(state, "samples are at least 1 byte and at most 1 TiB apart");
-}
-
-static void set_marks(struct argp_state *state, char *arg,
-		      const struct option_desc *o __attribute__((unused)), void *to)
-{
-	marks_parse(state, arg, &((struct record *)to)->marks);
+	record_follow(to, follow, o->name);
 }
 
 static const struct option_desc options[] = {
 	{ "output", 'o', "FILE", "Record to FILE (wsmon.data); rename an old one", OPT_TEXT,
 	  OPT_AT(struct record, file) },
 	{ "quiet", 'q', NULL, "Print only errors and losses", OPT_FLAG, OPT_AT(struct record, quiet) },
-	{ "mark-at", 0, "TIME,...", "Set marks at these times, as 'wsmo mark' does", OPT_CALL, .call = set_marks },
-	{ "alloc", 0, "BYTES", "Sample who allocates what, each BYTES (512K)", OPT_CALL,
-	  .call = set_alloc, .optional = true },
+	{ "mark-at", 0, "TIME,...", "Set marks at these times, as 'wsmo mark' does", OPT_CALL,
+	  OPT_AT(struct record, marks), .call = marks_parse },
+	{ "alloc", 0, "BYTES", "Sample who allocates what, each BYTES (512K)", OPT_SIZE,
+	  OPT_AT(struct record, feed.rate), 1, FEED_RATE_MAX, .optional = true, .otherwise = FEED_RATE },
 	{ "--no-children, --no-stacks", .help = "Do not monitor children; take no call stacks",
 	  .kind = OPT_DOC },
 	{ "no-stacks", 0, NULL, NULL, OPT_CLEAR, OPT_AT(struct record, stacks.wanted) },
-	{ "no-children", 0, NULL, NULL, OPT_CALL, .call = set_no_children },
+	{ "no-children", 0, NULL, NULL, OPT_CLEAR, .set = set_follow },
 	{ "sizing", 0, NULL, "For report sizing: windows of 1 s to 2 min", OPT_CALL, .call = set_sizing },
-	{ "who", 0, "RATE", "For report who: up to RATE pages a second (100)", OPT_CALL,
-	  .min = 1, .max = WSMON_WHO_RATE_MAX, .call = record_set_who, .optional = true },
+	WHO_OPTION("For report who: up to RATE pages a second (100)"),
 	/* wsmo-record(1) describes these */
 	{ "no-pack", 0, NULL, NULL, OPT_FLAG, OPT_AT(struct record, no_pack) },
 	{ "stack-threads", 0, "N", NULL, OPT_COUNT, OPT_AT(struct record, stacks.threads), 1, STACK_THREADS },

@@ -151,8 +151,11 @@ extern const struct option_desc record_target_options[];
 extern const struct option_desc record_cgroup_options[];
 extern const struct option_desc record_attr_options[];
 
-/* Of the option --who */
-void record_set_who(struct argp_state *state, char *rate, const struct option_desc *o, void *to);
+/* The option --who, of a structure that begins with a struct record */
+#define WHO_OPTION(help) \
+	{ "who", 0, "RATE", help, OPT_COUNT, .min = 1, .max = WSMON_WHO_RATE_MAX, \
+	  .set = record_set_who, .data = "who_rate", .optional = true, .otherwise = 100 }
+void record_set_who(void *to, const struct option_desc *o, __u64 rate);
 
 /* The command, and the check of those options, for struct command_line */
 void record_command(char **argv, void *to);
@@ -219,8 +222,8 @@ int record_signal(struct record *r);
  */
 int record_finish(struct record *r, int status);
 
-/** marks_parse() - parse the argument of --mark-at; @list is changed */
-void marks_parse(struct argp_state *state, char *list, struct marks *m);
+/** marks_parse() - parse the argument of --mark-at, for struct marks */
+void marks_parse(struct argp_state *state, char *list, const struct option_desc *o, void *at);
 
 /** marks_report() - warn of times that were not reached */
 void marks_report(const struct marks *m);

@@ -33,6 +33,7 @@
 #include "cgroup.h"
 #include "core/cli.h"
 #include "core/clock.h"
+#include "core/files.h"
 #include "libwsmon/stats.h"
 #include "libwsmon/wsmon_records.h"
 #include "patience.h"
@@ -41,7 +42,7 @@
 
 /*
  * What memory of the targets contains: copies of pages chosen at random
- * 
+ *
  * Memory that is locked or kept out of dumps is not copied, nor that of processes whose cgroup must
  * not swap: it may be secret.
  */
@@ -329,23 +330,19 @@ static void summarise(struct samples *s, struct wsmon_rec_refault *rec, char *te
 	rec->median_ns = s->ns[s->nr / 2];
 }
 
-/* A word from a file in /sys, "" without it */
-static const char *sys_word(char *word, size_t size, const char *path)
+/* Does a file in /sys begin with this letter? */
+static bool sys_is(const char *path, char letter)
 {
-	FILE *f = fopen(path, "re");
+	char word[8];
 
-	*word = '\0';
-	if (f && fgets(word, size, f))
-		word[strcspn(word, "\n")] = '\0';
-	if (f)
-		fclose(f);
-	return word;
+	read_text(AT_FDCWD, path, word, sizeof(word));
+	return *word == letter;
 }
 
 /* " on sda2, rotating"; nothing if it is no block device */
 static void device_name(dev_t dev, char *name, size_t size)
 {
-	char path[64], link[PATH_MAX], word[8];
+	char path[64], link[PATH_MAX];
 	ssize_t len;
 
 	*name = '\0';
@@ -359,15 +356,13 @@ static void device_name(dev_t dev, char *name, size_t size)
 	if (access(path, F_OK))
 		snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/../queue/rotational",
 			 major(dev), minor(dev));
-	if (*sys_word(word, sizeof(word), path) == '1')
+	if (sys_is(path, '1'))
 		strcat(name, ", rotating");
 }
 
 static bool zswap(void)
 {
-	char word[8];
-
-	return *sys_word(word, sizeof(word), "/sys/module/zswap/parameters/enabled") == 'Y';
+	return sys_is("/sys/module/zswap/parameters/enabled", 'Y');
 }
 
 /* The swap area that is used first; Return: false without swap */

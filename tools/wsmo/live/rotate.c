@@ -28,8 +28,7 @@ struct kept {
 	size_t bytes;
 };
 
-static void set_rotate(struct argp_state *state, char *arg,
-		       const struct option_desc *o __attribute__((unused)), void *to)
+static void set_rotate(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
 	struct rotation *rot = to;
 	__u64 value;
@@ -49,7 +48,7 @@ const struct option_desc rotate_options[] = {
 	/* wsmo-record(1) describes these */
 	{ "rotate", 0, "TIME", NULL, OPT_CALL, .call = set_rotate },
 	{ "keep", 0, "N", NULL, OPT_COUNT, OPT_AT(struct rotation, keep), 1, 1000 },
-	{ "max-size", 0, "SIZE", NULL, OPT_SIZE, OPT_AT(struct rotation, max_bytes) },
+	{ "max-size", 0, "SIZE", NULL, OPT_SIZE, OPT_AT(struct rotation, max_bytes), 2 * MIN_SIZE },
 	{ 0 }
 };
 
@@ -57,8 +56,6 @@ void rotate_check(struct argp_state *state, const struct rotation *rot)
 {
 	if (rot->keep && !rotates(rot))
 		usage_error(state, "--keep is for --rotate");
-	if (rot->max_bytes && rot->max_bytes < 2 * MIN_SIZE)
-		usage_error(state, "--max-size is at least 128K");
 	/* there must be room for one old file */
 	if (rot->every_bytes > rot->max_bytes / 3 && rot->max_bytes)
 		usage_error(state, "--max-size is at least three times that of --rotate");
@@ -69,9 +66,7 @@ static struct kept *find(struct rotation *rot, __u32 pid)
 	const struct kept key = { .pid = pid };
 
 	if (!rot->targets.size)
-		rot->targets = (struct sorted) {
-			.size = sizeof(key), .max = 65536, .compare = order_u32,
-		};
+		rot->targets = SORTED(key, 65536, order_u32);
 	return sorted_get(&rot->targets, &key);
 }
 

@@ -32,9 +32,6 @@
 #define WINDOW_MAX	INTERVAL_MAX
 #define REGIONS_MAX	32768
 
-/* Faults a second, where --who does not say */
-#define WHO_RATE	100ULL
-
 static struct setting *setting(struct record *r, const char *key)
 {
 	struct session *s = &r->session;
@@ -70,26 +67,15 @@ void record_follow(struct record *r, bool follow, const char *option)
 				"";
 }
 
-static void set_value(struct record *r, const struct option_desc *o, __u64 value)
-{
-	snprintf(record_setting(r, o->data, o->name), SETTING_TEXT, "%llu", value);
-}
-
 /* The functions below set the attribute that @data names */
-static void set_us(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
+static void set_number(void *to, const struct option_desc *o, __u64 value)
 {
-	set_value(to, o, option_time_within(state, arg, INTERVAL_MIN, INTERVAL_MAX) / NSEC_PER_USEC);
+	snprintf(record_setting(to, o->data, o->name), SETTING_TEXT, "%llu", value);
 }
 
-static void set_count(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
+static void set_us(void *to, const struct option_desc *o, __u64 ns)
 {
-	set_value(to, o, option_count(state, arg, o->min, o->max));
-}
-
-static void set_zero(struct argp_state *state __attribute__((unused)),
-		     char *arg __attribute__((unused)), const struct option_desc *o, void *to)
-{
-	set_value(to, o, 0);
+	set_number(to, o, ns / NSEC_PER_USEC);
 }
 
 static void set_decimal(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
@@ -107,17 +93,6 @@ static void set_word(struct argp_state *state, char *arg, const struct option_de
 {
 	option_choice(state, arg, o->arg);
 	strcpy(record_setting(to, o->data, o->name), arg);
-}
-
-static void set_cpu(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
-{
-	set_value(to, o, option_permille(state, arg, ""));
-}
-
-static void set_precision(struct argp_state *state, char *arg, const struct option_desc *o,
-			  void *to)
-{
-	set_value(to, o, option_precision(state, arg));
 }
 
 static void set_windows(struct argp_state *state, char *list, const struct option_desc *o, void *to)
@@ -139,20 +114,9 @@ static void set_windows(struct argp_state *state, char *list, const struct optio
 	}
 }
 
-static void set_cgroup(struct argp_state *state, char *arg,
-		       const struct option_desc *o __attribute__((unused)), void *to)
-{
-	struct record *r = to;
-
-	/* stacks are taken of targets; processes of a cgroup are no targets */
-	r->stacks.wanted = false;
-	r->session.cgroup = cgroup_option(state, arg, r->session.cgroup);
-}
-
 const struct option_desc record_cgroup_options[] = {
 	{ "--cgroup=CGROUP, --all", .help = "Monitor all processes of a cgroup, or all", .kind = OPT_DOC },
-	{ "cgroup", 0, "CGROUP", NULL, OPT_CALL, .call = set_cgroup },
-	{ "all", 0, NULL, NULL, OPT_CALL, .call = set_cgroup },
+	CGROUP_OPTIONS(NULL, OPT_AT(struct record, session.cgroup)),
 	{ 0 }
 };
 
@@ -165,24 +129,26 @@ const struct option_desc record_target_options[] = {
 	{ 0 }
 };
 
-#define SETTING(how, key)	OPT_CALL, .call = set_##how, .data = key
+#define CALL(how, key)	OPT_CALL, .call = set_##how, .data = key
+#define NUMBER(key)	.set = set_number, .data = key
+#define INTERVAL(key)	OPT_TIME, .set = set_us, .data = key, .min = INTERVAL_MIN, .max = INTERVAL_MAX
 
 const struct option_desc record_attr_options[] = {
-	{ "aggr", 0, "TIME", "Estimate the working set this often", SETTING(us, "aggr_us") },
-	{ "window", 0, "TIME,...", "How far back an access counts; up to 8 windows", SETTING(windows, "window_us") },
-	{ "max-regions", 0, "N", "Max. regions of all processes", SETTING(count, "max_regions"), .min = 1, .max = REGIONS_MAX },
-	{ "cpu", 0, "PERCENT", "Max. CPU time for monitoring, of one CPU", SETTING(cpu, "cpu_permille") },
-	{ "precision", 0, "PERCENT", "Half-width wanted; spend no more than it takes", SETTING(precision, "precision") },
+	{ "aggr", 0, "TIME", "Estimate the working set this often", INTERVAL("aggr_us") },
+	{ "window", 0, "TIME,...", "How far back an access counts; up to 8 windows", CALL(windows, "window_us") },
+	{ "max-regions", 0, "N", "Max. regions of all processes", OPT_COUNT, NUMBER("max_regions"), .min = 1, .max = REGIONS_MAX },
+	{ "cpu", 0, "PERCENT", "Max. CPU time for monitoring, of one CPU", OPT_PERMILLE, NUMBER("cpu_permille") },
+	{ "precision", 0, "PERCENT", "Half-width wanted; spend no more than it takes", OPT_PRECISION, NUMBER("precision") },
 	/* wsmo-record(1) describes these */
-	{ "sample", 0, "TIME", NULL, SETTING(us, "sample_us") },
-	{ "update", 0, "TIME", NULL, SETTING(us, "update_us") },
-	{ "min-regions", 0, "N", NULL, SETTING(count, "min_regions"), .min = 1, .max = REGIONS_MAX },
-	{ "no-flush", 0, NULL, NULL, SETTING(zero, "flush_tlb") },
-	{ "seed", 0, "N", NULL, SETTING(count, "seed"), .max = ~0ULL },
-	{ "peak-detector", 0, "sigma|fano|off", NULL, SETTING(word, "peak_detector") },
-	{ "peak-window", 0, "N", NULL, SETTING(count, "peak_window"), .min = 2, .max = 10000 },
-	{ "peak-gain", 0, "X", NULL, SETTING(decimal, "peak_gain"), .min = 1, .max = 100 },
-	{ "peak-adapt", 0, "X", NULL, SETTING(decimal, "peak_adapt"), .max = 1 },
+	{ "sample", 0, "TIME", NULL, INTERVAL("sample_us") },
+	{ "update", 0, "TIME", NULL, INTERVAL("update_us") },
+	{ "min-regions", 0, "N", NULL, OPT_COUNT, NUMBER("min_regions"), .min = 1, .max = REGIONS_MAX },
+	{ "no-flush", 0, NULL, NULL, OPT_CLEAR, NUMBER("flush_tlb") },
+	{ "seed", 0, "N", NULL, OPT_COUNT, NUMBER("seed"), .max = ~0ULL },
+	{ "peak-detector", 0, "sigma|fano|off", NULL, CALL(word, "peak_detector") },
+	{ "peak-window", 0, "N", NULL, OPT_COUNT, NUMBER("peak_window"), .min = 2, .max = 10000 },
+	{ "peak-gain", 0, "X", NULL, CALL(decimal, "peak_gain"), .min = 1, .max = 100 },
+	{ "peak-adapt", 0, "X", NULL, CALL(decimal, "peak_adapt"), .max = 1 },
 	{ 0 }
 };
 
@@ -217,16 +183,15 @@ static void check_command(struct argp_state *state, const struct record *r)
 	usage_error(state, "for a process use -p %s; a command of this name is ./%s", r->cmd[0], r->cmd[0]);
 }
 
-void record_set_who(struct argp_state *state, char *rate, const struct option_desc *o, void *to)
+void record_set_who(void *to, const struct option_desc *o, __u64 rate)
 {
 	((struct record *)to)->who = true;
-	snprintf(record_setting(to, "who_rate", o->name), SETTING_TEXT, "%llu",
-		 rate ? option_count(state, rate, o->min, o->max) : WHO_RATE);
+	set_number(to, o, rate);
 }
 
 void record_check(struct argp_state *state, void *to)
 {
-	const struct record *r = to;
+	struct record *r = to;
 	struct identity user;
 
 	if (r->cmd)
@@ -243,14 +208,17 @@ void record_check(struct argp_state *state, void *to)
 		usage_error(state, "--cgroup and --all name the processes: neither -p nor a command");
 	if (!r->cmd && !r->pids.nr && !r->session.cgroup && !r->optional)
 		usage_error(state, "nothing to %s: name processes with -p, or a command", r->verb);
+	/* stacks are taken of targets; processes of a cgroup are no targets */
+	r->stacks.wanted &= !r->session.cgroup;
 	if (r->who && r->session.cgroup)
 		usage_error(state, "--who needs processes: it cannot do all of a cgroup");
 }
 
 /* Marks at given times: --mark-at */
 
-void marks_parse(struct argp_state *state, char *list, struct marks *m)
+void marks_parse(struct argp_state *state, char *list, const struct option_desc *o, void *at)
 {
+	struct marks *m = at;
 	char *time;
 
 	while ((time = strsep(&list, ","))) {
@@ -298,37 +266,17 @@ void marks_report(const struct marks *m)
  * memory beside the working set
  */
 
-static void write_mapping(void *data, const struct wsmon_rec_mapping *rec)
+static void write_mapping(void *output, const struct wsmon_record *rec)
 {
-	output_record(data, &rec->rec);
-}
-
-static struct mapper_writer mapping_writer(struct record *r)
-{
-	return (struct mapper_writer){ .write = write_mapping, .data = &r->output };
-}
-
-static void write_record(void *data, const struct wsmon_record *rec)
-{
-	output_record(data, rec);
+	output_record(output, rec);
 }
 
 /* Write records of the command's allocations since the last call */
 static void record_allocations(struct record *r)
 {
-	const struct feed_writer w = { .write = write_record, .data = &r->output };
-
 	/* the file begins with the header */
 	if (r->session.header_size)
-		feed_take(&r->feed, r->child.pid, &w);
-}
-
-/* Write MAPPING records that are due */
-static void record_mappings(struct record *r)
-{
-	const struct mapper_writer w = mapping_writer(r);
-
-	mapper_tick(&r->mapper, &w);
+		feed_take(&r->feed, r->child.pid, &r->output);
 }
 
 static void write_area(struct record *r, const struct wsmon_rec_area *area)
@@ -347,14 +295,12 @@ static void write_area(struct record *r, const struct wsmon_rec_area *area)
 
 static void take_area(struct record *r, const struct wsmon_rec_area *area)
 {
-	const struct mapper_writer w = mapping_writer(r);
-
 	write_area(r, area);
 	if (area->index != area->total - 1)
 		return;
 	maps_close(&r->maps);
 	if (r->file)
-		mapper_changed(&r->mapper, area->pid, &w);
+		mapper_changed(&r->mapper, area->pid);
 }
 
 static void take_target(struct record *r, const struct wsmon_rec_target *target)
@@ -383,7 +329,6 @@ static void take_wss(struct record *r, const struct wsmon_rec_wss *w)
 /* Called between two intervals, so that no snapshot is cut apart */
 static void rotate_if_due(struct record *r)
 {
-	const struct mapper_writer w = mapping_writer(r);
 	__u64 now_ns = r->stats.rec.time_ns;
 	size_t i = 0;
 	__u32 pid;
@@ -401,7 +346,7 @@ static void rotate_if_due(struct record *r)
 		members_again(&r->targets, &r->output);
 	while (!r->session.cgroup && (pid = targets_next(&r->targets, &i))) {
 		mapper_forget(&r->mapper, pid);
-		mapper_changed(&r->mapper, pid, &w);
+		mapper_changed(&r->mapper, pid);
 	}
 	rotate_begun(&r->rotation, &r->output);
 }
@@ -624,7 +569,7 @@ static void tick(struct record *r, struct loop *l)
 	if (r->session.cgroup)
 		members_tick(&r->members, r->session.cgroup, &r->targets, &r->output);
 	targets_memory(&r->targets, 0, &r->output);
-	record_mappings(r);
+	mapper_tick(&r->mapper);
 	if (r->hooks.tick)
 		r->hooks.tick(r);
 	if (l->progress)
@@ -659,6 +604,8 @@ void record_loop(struct record *r)
 		{ .events = POLLIN },
 	};
 
+	r->mapper.write = write_mapping;
+	r->mapper.data = &r->output;
 	output_put(&r->output, r->session.header, r->session.header_size);
 	output_flush(&r->output);
 	for (;;) {

@@ -17,6 +17,7 @@
 
 #include "cgroup.h"
 #include "core/cli.h"
+#include "core/files.h"
 #include "core/units.h"
 #include "libwsmon/util.h"
 #include "session.h"
@@ -82,9 +83,7 @@ const char *debugfs_dir(const char *set)
 	return dir;
 }
 
-static void set_dir(struct argp_state *state __attribute__((unused)), char *arg,
-		    const struct option_desc *o __attribute__((unused)),
-		    void *to __attribute__((unused)))
+static void set_dir(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
 	debugfs_dir(arg);
 }
@@ -109,6 +108,11 @@ void debugfs_load_module(void)
 		waitpid(pid, NULL, 0);
 }
 
+static int debugfs_path(char *path, const char *name)
+{
+	return snprintf(path, PATH_MAX, "%s/%s", debugfs_dir(NULL), name) < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
 /**
  * debugfs_open() - open a file of the module
  * @name: "target", ...
@@ -118,11 +122,10 @@ void debugfs_load_module(void)
 static int debugfs_open(const char *name, int flags)
 {
 	char path[PATH_MAX];
-	int fd;
+	int fd = debugfs_path(path, name);
 
-	if (snprintf(path, sizeof(path), "%s/%s", debugfs_dir(NULL), name) >=
-	    (int)sizeof(path))
-		return -ENAMETOOLONG;
+	if (fd)
+		return fd;
 	fd = open(path, flags | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
@@ -162,23 +165,13 @@ static void debugfs_explain(const char *name, int err)
 
 int debugfs_read(const char *name, char *text, size_t size)
 {
-	int fd = debugfs_open(name, O_RDONLY);
-	size_t len = 0;
-	ssize_t n = fd;
+	char path[PATH_MAX];
+	int n = debugfs_path(path, name) ?: read_text(AT_FDCWD, path, text, size);
 
-	if (fd >= 0) {
-		while ((n = read(fd, text + len, size - 1 - len)) > 0)
-			len += n;
-		if (n < 0)
-			n = -errno;
-		close(fd);
-	}
-	text[len] = '\0';
-	if (n < 0) {
-		debugfs_explain(name, n);
-		return n;
-	}
-	return 0;
+	if (n >= 0)
+		return 0;
+	debugfs_explain(name, n);
+	return n;
 }
 
 /**
@@ -529,7 +522,7 @@ static void fallback_stop(const struct session *s)
 		debugfs_explain("target", err);
 }
 
-static int fallback_mark(int fd __attribute__((unused)), const char *text)
+static int fallback_mark(int fd, const char *text)
 {
 	return debugfs_write("mark", text);
 }
@@ -667,7 +660,7 @@ static int start_device(struct session *s, const char *target)
 }
 
 /* The device is a session from its open() on */
-static int device_opened(struct session *s __attribute__((unused)))
+static int device_opened(struct session *s)
 {
 	return 0;
 }

@@ -97,9 +97,7 @@ void stacks_peak(struct stacks *s, const struct wsmon_rec_peak *peak)
 	    peak->sign < 0)
 		return;
 	if (!s->last.size)
-		s->last = (struct sorted) {
-			.size = sizeof(*t), .max = 65536, .compare = order_u32,
-		};
+		s->last = SORTED(*t, 65536, order_u32);
 	t = sorted_find(&s->last, &key);
 	/* text and the rest peak at once: the same stacks serve both */
 	if (t && t->start_ns == peak->start_ns)

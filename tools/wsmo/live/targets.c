@@ -46,9 +46,7 @@ void targets_note(struct targets *t, __u32 pid, bool gone)
 	struct target *target;
 
 	if (!t->list.size)
-		t->list = (struct sorted) {
-			.size = sizeof(key), .max = 65536, .compare = order_u32,
-		};
+		t->list = SORTED(key, 65536, order_u32);
 	if (!t->first)
 		t->first = pid;
 	target = sorted_get(&t->list, &key);

@@ -88,14 +88,8 @@ struct calls *calls_new(void)
 	struct calls *cs = need(calloc(1, sizeof(*cs)));
 
 	cs->symbols = symbols_new();
-	cs->strings = (struct sorted) {
-		.size = sizeof(char *), .max = STRINGS_MAX,
-		.compare = compare_strings, .lazy = true,
-	};
-	cs->stacks = (struct sorted) {
-		.size = sizeof(struct callstack *), .max = STACKS_MAX,
-		.compare = compare_stacks, .lazy = true,
-	};
+	cs->strings = SORTED(char *, STRINGS_MAX, compare_strings, .lazy = true);
+	cs->stacks = SORTED(struct callstack *, STACKS_MAX, compare_stacks, .lazy = true);
 	return cs;
 }
 

@@ -297,12 +297,8 @@ struct symbols *symbols_new(void)
 	unsetenv("DEBUGINFOD_URLS");
 	/* libdw maps files, which others may write meanwhile */
 	survive_truncation();
-	s->files = (struct sorted) {
-		.size = sizeof(struct file), .max = SYMBOLS_FILES, .compare = compare_files,
-	};
-	s->jits = (struct sorted) {
-		.size = sizeof(struct jit), .max = JITS_MAX, .compare = order_u32, .lazy = true,
-	};
+	s->files = SORTED(struct file, SYMBOLS_FILES, compare_files);
+	s->jits = SORTED(struct jit, JITS_MAX, order_u32, .lazy = true);
 	return s;
 }
 
@@ -646,9 +642,7 @@ static Dwarf_Die *find_unit(struct file *f, GElf_Addr at, GElf_Addr *bias)
 		dwfl_module_getdwarf(f->mod, bias);
 		f->room = elf_unlimit_memory();
 		f->asked = true;
-		f->units = (struct sorted) {
-			.size = sizeof(cu), .max = UNITS_MAX, .compare = compare_units,
-		};
+		f->units = SORTED(cu, UNITS_MAX, compare_units);
 	}
 	cu = f->swollen ? NULL : dwfl_module_addrdie(f->mod, at, bias);
 	if (!cu || sorted_find(&f->units, &cu))
@@ -819,7 +813,7 @@ static int compare_jit_entries(const void *x, const void *y)
 static void parse_map(struct jit *j)
 {
 	char *line, *rest = j->text;
-	size_t room = 0, i, n = 0;
+	size_t i, n = 0;
 
 	while ((line = strsep(&rest, "\n"))) {
 		struct jit_entry e;
@@ -829,10 +823,7 @@ static void parse_map(struct jit *j)
 		    !line[at])
 			continue;
 		e.name = line + at;
-		if (j->nr == room) {
-			room = room ? 2 * room : 1024;
-			j->entries = need(reallocarray(j->entries, room, sizeof(e)));
-		}
+		j->entries = need(array_more(j->entries, j->nr, sizeof(e)));
 		j->entries[j->nr++] = e;
 	}
 	if (j->nr)
@@ -846,7 +837,6 @@ static void parse_map(struct jit *j)
 static void look_for_code(struct jit *j)
 {
 	struct maps maps = { 0 };
-	size_t room = 0;
 
 	free(j->code);
 	j->code = NULL;
@@ -855,10 +845,7 @@ static void look_for_code(struct jit *j)
 	while (maps_next(&maps)) {
 		if (maps.inode || !(maps.prot & MAPS_EXEC))
 			continue;
-		if (j->codes == room) {
-			room = room ? 2 * room : 16;
-			j->code = need(reallocarray(j->code, room, sizeof(*j->code)));
-		}
+		j->code = need(array_more(j->code, j->codes, sizeof(*j->code)));
 		j->code[j->codes++] = (struct code){ maps.start, maps.end };
 	}
 	maps_close(&maps);

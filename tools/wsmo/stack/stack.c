@@ -415,14 +415,6 @@ static int find_elf(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr 
 static int no_debuginfo(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base,
 			const char *file, const char *link, GElf_Word crc, char **path)
 {
-	(void)mod;
-	(void)data;
-	(void)name;
-	(void)base;
-	(void)file;
-	(void)link;
-	(void)crc;
-	(void)path;
 	return -1;
 }
 
@@ -435,7 +427,6 @@ static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread_arg)
 {
 	const struct unwind *u = arg;
 
-	(void)dwfl;
 	if (*thread_arg)
 		return 0;
 	*thread_arg = arg;
@@ -444,8 +435,6 @@ static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread_arg)
 
 static bool get_thread(Dwfl *dwfl, pid_t tid, void *arg, void **thread_arg)
 {
-	(void)dwfl;
-	(void)tid;
 	*thread_arg = arg;
 	return true;
 }
@@ -455,7 +444,6 @@ static bool read_memory(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *result, void *a
 	const struct unwind *u = arg;
 	const struct stack_thread *t = u->thread;
 
-	(void)dwfl;
 	if (addr < t->sp || addr - t->sp > t->bytes ||
 	    t->bytes - (addr - t->sp) < sizeof(*result))
 		return false;
@@ -628,13 +616,10 @@ static void read_pages(void)
  */
 static void limit_memory(void)
 {
-	const struct rlimit most = { MEMORY_MAX, MEMORY_MAX };
-
 	/* ASan reserves terabytes */
 #ifndef __SANITIZE_ADDRESS__
-	setrlimit(RLIMIT_DATA, &most);
+	setrlimit(RLIMIT_DATA, &(struct rlimit) { MEMORY_MAX, MEMORY_MAX });
 #endif
-	(void)most;
 }
 
 int main(void)

@@ -190,11 +190,6 @@ static struct act_target *known(const struct act *a, __u32 pid)
 	return NULL;
 }
 
-static int compare_pids(const void *x, const void *y)
-{
-	return COMPARE(*(const __u32 *)x, *(const __u32 *)y);
-}
-
 /* The processes of the cgroup at one moment, ascending; @nr may be more than PROCESSES */
 struct listed {
 	__u32 *pids;
@@ -213,7 +208,7 @@ static struct listed list_all(const struct act *a)
 static bool is_member(const struct listed *m, __u32 pid)
 {
 	return m->nr > PROCESSES ||
-	       (m->nr > 0 && bsearch(&pid, m->pids, m->nr, sizeof(pid), compare_pids));
+	       (m->nr > 0 && bsearch(&pid, m->pids, m->nr, sizeof(pid), order_u32));
 }
 
 /*
@@ -814,23 +809,14 @@ static void act_free(struct act *a)
 	act_match_free(&a->match);
 }
 
-static void load_scheme(struct argp_state *state __attribute__((unused)), char *arg,
-			const struct option_desc *o __attribute__((unused)), void *to)
+static void load_scheme(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
 	if (act_scheme_load(&((struct act *)to)->scheme, arg))
 		exit(WSMO_USAGE);
 }
 
-static void set_cgroup(struct argp_state *state, char *arg,
-		       const struct option_desc *o __attribute__((unused)), void *to)
-{
-	struct act *a = to;
-
-	a->cgroup = cgroup_option(state, arg, a->cgroup);
-}
-
-static void set_available(struct argp_state *state, char *arg,
-			  const struct option_desc *o __attribute__((unused)), void *to)
+static void set_available(struct argp_state *state, char *arg, const struct option_desc *o,
+			  void *to)
 {
 	__u64 bytes = strchr(arg, '%') ? option_percent(state, arg) * meminfo("MemTotal") :
 					 option_size(state, arg);
@@ -840,14 +826,12 @@ static void set_available(struct argp_state *state, char *arg,
 	((struct act *)to)->limits.available_below = bytes;
 }
 
-static void set_cpu(struct argp_state *state, char *arg,
-		    const struct option_desc *o __attribute__((unused)), void *to)
+static void set_cpu(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
 	((struct act *)to)->limits.cpu_per_s = option_percent(state, arg) * NSEC_PER_SEC;
 }
 
-static void set_goal(struct argp_state *state, char *arg,
-		     const struct option_desc *o __attribute__((unused)), void *to)
+static void set_goal(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
 	struct act_goal *goal = ((struct act *)to)->limits.goals.goal;
 	char *value = strchr(arg, '=');
@@ -876,8 +860,7 @@ static const struct option_desc options[] = {
 	{ "scheme", 's', "NAME", "Rules: a preset (reclaim, thp) or a file", OPT_CALL, .call = load_scheme },
 	{ "dry-run", 'n', NULL, "Do nothing, print what would be done", OPT_FLAG, AT(dry_run) },
 	{ "--cgroup=CGROUP, --all", .help = "Act on processes of a cgroup, or all", .kind = OPT_DOC },
-	{ "cgroup", 0, "CGROUP", NULL, OPT_CALL, .call = set_cgroup },
-	{ "all", 0, NULL, NULL, OPT_CALL, .call = set_cgroup },
+	CGROUP_OPTIONS(NULL, AT(cgroup)),
 	{ "show", 0, NULL, NULL, OPT_FLAG, AT(show) },
 	{ "log", 'l', NULL, "Print each action, as --dry-run does", OPT_FLAG, AT(log) },
 	{ "output", 'o', "FILE", "Also record to FILE", OPT_TEXT, AT(record.file) },

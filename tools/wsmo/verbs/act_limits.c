@@ -2,6 +2,7 @@
 /*
  * act_limits.c - how much "wsmo act" may do, when it must not, and what came back
  */
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,7 +101,6 @@ bool goals_allow(const struct act_goals *g)
  */
 
 #define PSI_FILE	"/proc/pressure/memory"
-#define MEMINFO		"/proc/meminfo"
 
 /* Kernel threads are children of kthreadd; names of DAMON's begin with KDAMOND */
 #define KTHREADD	"/proc/2/comm"
@@ -113,50 +113,6 @@ bool goals_allow(const struct act_goals *g)
 /* After this time below the limits the next pause is short again */
 #define CALM		(60 * NSEC_PER_SEC)
 
-static int read_stall(const struct act_limits *l, __u64 *us)
-{
-	FILE *f = fopen(l->psi ?: PSI_FILE, "re");
-	int n = 0;
-
-	if (f) {
-		n = fscanf(f, "some avg10=%*f avg60=%*f avg300=%*f total=%llu",
-			   us);
-		fclose(f);
-	}
-	return n == 1 ? 0 : -1;
-}
-
-__u64 meminfo(const char *key)
-{
-	FILE *f = fopen(MEMINFO, "re");
-	__u64 kib, bytes = 0;
-	char line[128];
-	size_t len = strlen(key);
-
-	if (!f)
-		return 0;
-	while (fgets(line, sizeof(line), f))
-		if (!strncmp(line, key, len) && line[len] == ':' &&
-		    sscanf(line + len + 1, "%llu", &kib) == 1)
-			bytes = kib * 1024;
-	fclose(f);
-	return bytes;
-}
-
-/* Reads up to @size - 1 bytes of a file; Return: how many */
-static size_t read_file(const char *path, char *text, size_t size)
-{
-	FILE *f = fopen(path, "re");
-	size_t len = 0;
-
-	if (f) {
-		len = fread(text, 1, size - 1, f);
-		fclose(f);
-	}
-	text[len] = '\0';
-	return len;
-}
-
 bool kdamond_running(char *name, size_t size)
 {
 	static char before[1 << 17], threads[1 << 17], found[32];
@@ -164,19 +120,19 @@ bool kdamond_running(char *name, size_t size)
 	unsigned long pid;
 
 	/* read thousands of names only if the list of threads has changed */
-	if (!read_file(KTHREADS, threads, sizeof(threads)) || strcmp(threads, before)) {
+	if (read_text(AT_FDCWD, KTHREADS, threads, sizeof(threads)) <= 0 || strcmp(threads, before)) {
 		memcpy(before, threads, sizeof(before));
 		*found = '\0';
-		if (!read_file(KTHREADD, path, sizeof(path)) || strcmp(path, "kthreadd\n"))
+		read_line(AT_FDCWD, KTHREADD, path, sizeof(path));
+		if (strcmp(path, "kthreadd"))
 			*at = '\0';
 		for (; (pid = strtoul(at, &end, 10)) && end > at; at = end) {
 			snprintf(path, sizeof(path), "/proc/%lu/comm", pid);
-			read_file(path, found, sizeof(found));
+			read_line(AT_FDCWD, path, found, sizeof(found));
 			if (!strncmp(found, KDAMOND, strlen(KDAMOND)))
 				break;
 			*found = '\0';
 		}
-		found[strcspn(found, "\n")] = '\0';
 	}
 	snprintf(name, size, "%s", found);
 	return *found;
@@ -189,6 +145,24 @@ static void look_at_marks(struct act_limits *l)
 		l->wanted = true;
 	if (l->pressure_above >= 0 && l->pressure > l->pressure_above)
 		l->wanted = true;
+}
+
+int psi_read(const char *path, double *avg10, __u64 *us)
+{
+	char text[128];
+
+	read_line(AT_FDCWD, path, text, sizeof(text));
+	if (sscanf(text, "some avg10=%lf avg60=%*f avg300=%*f total=%llu", avg10, us) != 2)
+		return -1;
+	*avg10 /= 100;
+	return 0;
+}
+
+static int read_stall(const struct act_limits *l, __u64 *us)
+{
+	double avg10;
+
+	return psi_read(l->psi ?: PSI_FILE, &avg10, us);
 }
 
 int limits_start(struct act_limits *l, __u64 now)
@@ -358,13 +332,6 @@ struct taken_block {
 	__u64 back_ns;
 };
 
-static int compare_blocks(const void *x, const void *y)
-{
-	const struct taken_block *a = x, *b = y;
-
-	return COMPARE(a->addr, b->addr);
-}
-
 static int look_at_block(struct act_process *p, __u64 addr, struct resident *r)
 {
 	return process_resident(p, addr, addr + ACT_BLOCK, false, r);
@@ -377,10 +344,7 @@ void taken_note(struct taken *t, struct act_process *p, __u64 addr, __u32 rule)
 	struct resident now;
 
 	if (!t->blocks.size)
-		t->blocks = (struct sorted) {
-			.size = sizeof(*b), .max = BLOCKS_MAX,
-			.compare = compare_blocks,
-		};
+		t->blocks = SORTED(*b, BLOCKS_MAX, order_u64);
 	if (look_at_block(p, key.addr, &now) || !now.swapped)
 		return;
 	b = sorted_get(&t->blocks, &key);
@@ -428,7 +392,7 @@ static struct taken_block *find_block(const struct taken *t, __u64 addr)
 {
 	const struct taken_block key = { .addr = addr & ~(ACT_BLOCK - 1) };
 
-	return t->blocks.nr ? sorted_find(&t->blocks, &key) : NULL;
+	return sorted_find(&t->blocks, &key);
 }
 
 void taken_look(struct taken *t, struct act_process *p, __u64 addr,

@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "act_target.h"
+#include "core/files.h"
 #include "libwsmon/sorted.h"
 #include "wsmon.h"
 
@@ -149,8 +150,14 @@ void limits_tick(struct act_limits *l, __u64 now, __u64 pages);
 /** limits_reclaim() - is reclaim allowed now? */
 bool limits_reclaim(const struct act_limits *l);
 
-/** meminfo() - Return: bytes of a line of /proc/meminfo ("MemTotal"), 0 if not known */
-__u64 meminfo(const char *key);
+/**
+ * psi_read() - read for how long some thread waited for memory
+ * @path:	a file such as /proc/pressure/memory
+ * @avg10:	gets the share of the last ten seconds
+ * @us:		gets the time so far
+ * Return: 0, or -1 if it cannot be read
+ */
+int psi_read(const char *path, double *avg10, __u64 *us);
 
 /**
  * kdamond_running() - does DAMON run, for any purpose?

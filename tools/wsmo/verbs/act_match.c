@@ -300,16 +300,11 @@ static bool done(const struct piece *p, size_t rule, __u64 now, __u64 retry_ns)
 
 static int push(struct match *m, const struct stretch *s)
 {
-	if (m->nr == m->room) {
-		size_t room = m->room ? 2 * m->room : 64;
-		struct stretch *stretch = reallocarray(m->stretch, room,
-						       sizeof(*stretch));
+	struct stretch *stretch = array_more(m->stretch, m->nr, sizeof(*stretch));
 
-		if (!stretch)
-			return -1;
-		m->stretch = stretch;
-		m->room = room;
-	}
+	if (!stretch)
+		return -1;
+	m->stretch = stretch;
 	m->stretch[m->nr++] = *s;
 	return 0;
 }

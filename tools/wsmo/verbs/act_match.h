@@ -124,7 +124,6 @@ struct stretch {
  * struct match - the result of matching
  * @stretch:	@nr of them, the oldest first
  * @shadowed:	bytes that fit each rule but belong to an earlier one
- * @room:	of @stretch
  * @owner:	scratch
  * @owner_room:	of @owner
  */
@@ -132,7 +131,6 @@ struct match {
 	struct stretch *stretch;
 	size_t nr;
 	__u64 shadowed[ACT_RULES];
-	size_t room;
 	__u8 *owner;
 	size_t owner_room;
 };

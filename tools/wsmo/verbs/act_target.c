@@ -19,6 +19,7 @@
 #include "act_target.h"
 #include "core/cli.h"
 #include "core/clock.h"
+#include "core/files.h"
 #include "core/identity.h"
 #include "live/cgroup.h"
 #include "live/patience.h"
@@ -143,17 +144,7 @@ bool process_alive(const struct act_process *p)
 
 char *process_cgroup(const struct act_process *p)
 {
-	char *line = NULL, *path = NULL;
-	FILE *f = open_file(p, "cgroup");
-	size_t size = 0;
-
-	while (f && !path && getline(&line, &size, f) >= 0)
-		if (!strncmp(line, "0::/", 4))
-			path = need(strndup(line + 3, strcspn(line + 3, "\n")));
-	if (f)
-		fclose(f);
-	free(line);
-	return path;
+	return cgroup_read(open_file(p, "cgroup"));
 }
 
 bool process_swap(const struct act_process *p, char **cgroup)
@@ -248,15 +239,11 @@ static bool forbidden(const struct maps *m)
 static int add_mapping(struct act_process *p, const struct maps *m,
 		       __u64 *data_end)
 {
-	if (p->nr == p->room) {
-		size_t room = p->room ? 2 * p->room : 64;
-		struct mapping *more = reallocarray(p->mapping, room, sizeof(*more));
+	struct mapping *more = array_more(p->mapping, p->nr, sizeof(*more));
 
-		if (!more)
-			return -ENOMEM;
-		p->mapping = more;
-		p->room = room;
-	}
+	if (!more)
+		return -ENOMEM;
+	p->mapping = more;
 	p->mapping[p->nr++] = (struct mapping) {
 		.start = m->start,
 		.end = m->end,
@@ -268,18 +255,10 @@ static int add_mapping(struct act_process *p, const struct maps *m,
 /* Reading smaps is slow, and few processes lock memory: ask status first */
 static bool has_locked(const struct act_process *p)
 {
-	FILE *f = open_file(p, "status");
-	unsigned long long kib;
-	bool locked = false;
-	char line[256];
+	__u64 bytes = 0;
 
-	if (!f)
-		return false;
-	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "VmLck: %llu", &kib) == 1)
-			locked = kib;
-	fclose(f);
-	return locked;
+	read_numbers(open_file(p, "status"), &(struct key_number) { "VmLck", &bytes }, 1);
+	return bytes;
 }
 
 static void mark_locked(struct act_process *p)

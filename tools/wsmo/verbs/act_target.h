@@ -52,7 +52,6 @@ struct act_process {
 	__u64 swap_ns;
 	struct mapping *mapping;
 	size_t nr;
-	size_t room;
 	__u64 stale_ns;
 };
 

@@ -18,6 +18,7 @@
 #include <zlib.h>
 
 #include "core/cli.h"
+#include "core/files.h"
 #include "core/options.h"
 #include "live/session.h"
 
@@ -92,28 +93,22 @@ struct installed {
 #define MOK_ENROLLED	"/sys/firmware/efi/efivars/MokListRT" SHIM_GUID
 #define MOK_WAITING	"/sys/firmware/efi/efivars/MokNew" SHIM_GUID
 
-/* Reads up to @size bytes of the file @root@name; Return: how many, 0 if there is none */
+/* Reads the file @root@name; Return: how many bytes, 0 if there is none */
 static size_t slurp(const char *root, const char *name, char *data, size_t size)
 {
 	char path[PATH_MAX];
-	size_t len = 0;
-	FILE *f;
+	int len;
 
 	snprintf(path, sizeof(path), "%s%s", root, name);
-	f = fopen(path, "re");
-	if (f) {
-		len = fread(data, 1, size, f);
-		fclose(f);
-	}
-	return len;
+	len = read_text(AT_FDCWD, path, data, size);
+	return len < 0 ? 0 : len;
 }
 
 /* Reads the first line of @root@name; Return: false and "" if there is none */
-static bool read_line(const char *root, const char *name, char *line, size_t size)
+static bool first_line(const char *root, const char *name, char *line, size_t size)
 {
-	size_t len = slurp(root, name, line, size - 1);
+	size_t len = slurp(root, name, line, size);
 
-	line[len] = '\0';
 	line[strcspn(line, "\n")] = '\0';
 	return len;
 }
@@ -123,9 +118,9 @@ static bool installed_signed_only(const char *root)
 {
 	char line[128];
 
-	return (read_line(root, "/sys/module/module/parameters/sig_enforce", line, sizeof(line)) &&
+	return (first_line(root, "/sys/module/module/parameters/sig_enforce", line, sizeof(line)) &&
 		*line == 'Y') ||
-	       (read_line(root, "/sys/kernel/security/lockdown", line, sizeof(line)) &&
+	       (first_line(root, "/sys/kernel/security/lockdown", line, sizeof(line)) &&
 		!strstr(line, "[none]"));
 }
 
@@ -345,7 +340,7 @@ static bool check_module(struct check *c)
 	snprintf(path, sizeof(path), "%s/sys/module/wsmon", c->root);
 	if (!access(path, F_OK)) {
 		report(c, "module", true, OK, "wsmon is loaded");
-		read_line(c->root, "/sys/module/wsmon/srcversion", loaded, sizeof(loaded));
+		first_line(c->root, "/sys/module/wsmon/srcversion", loaded, sizeof(loaded));
 		if (*in.srcversion && strcmp(in.srcversion, loaded))
 			report(c, "version", false, MISSING,
 			       "another version is loaded than is installed; when no recording runs: rmmod wsmon");
@@ -365,7 +360,7 @@ static void check_lockdown(struct check *c)
 {
 	char modes[128];
 
-	if (read_line(c->root, "/sys/kernel/security/lockdown", modes, sizeof(modes)) &&
+	if (first_line(c->root, "/sys/kernel/security/lockdown", modes, sizeof(modes)) &&
 	    !strstr(modes, "[none]"))
 		report(c, "lockdown", true, MISSING,
 		     "the kernel is locked down: debugfs cannot be written, " DEVICE " can; leave out --debugfs");
@@ -467,7 +462,7 @@ static void check_others(struct check *c)
 {
 	char enabled[4];
 
-	if (read_line(c->root, DAMON_STAT, enabled, sizeof(enabled)) && *enabled == 'Y')
+	if (first_line(c->root, DAMON_STAT, enabled, sizeof(enabled)) && *enabled == 'Y')
 		report(c, "Accessed bits", false, SHARED,
 		       "DAMON_STAT clears them, too: huge pages that processes share may read as idle, and wsmo act does nothing; echo N > " DAMON_STAT);
 }

@@ -726,9 +726,7 @@ int cmd_diff(int argc, char **argv)
 		},
 		.to = &job, .arg = set_file, .check = check,
 	}, argc, argv);
-	job.diff.rows = (struct sorted) {
-		.size = sizeof(struct diff_row *), .max = ROWS_MAX, .compare = compare_names,
-	};
+	job.diff.rows = SORTED(struct diff_row *, ROWS_MAX, compare_names);
 	if (!read_all(&job) && !check_alike(&job))
 		status = print_all(&job);
 	diff_free(&job.diff);

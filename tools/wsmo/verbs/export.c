@@ -32,7 +32,6 @@
 
 static void chrome_begin(struct report *rp)
 {
-	(void)rp;
 	/* each further event begins with a comma */
 	fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n"
 	      "{\"name\":\"wsmon\",\"ph\":\"M\",\"pid\":0,\"args\":{}}", stdout);
@@ -136,7 +135,6 @@ static void chrome_record(struct report *rp, const struct wsmon_record *rec)
 
 static void chrome_end(struct report *rp)
 {
-	(void)rp;
 	puts("\n]}");
 }
 
@@ -187,22 +185,12 @@ struct damo {
 	struct wsmon_attrs attrs;
 };
 
-static int compare(const void *a, const void *b)
-{
-	const struct damo_target *x = a, *y = b;
-
-	return COMPARE(x->pid, y->pid);
-}
-
 static void damo_begin(struct report *rp)
 {
 	struct damo *d = need(calloc(1, sizeof(*d)));
 
 	d->attrs = rp->reader.header.attrs;
-	d->targets = (struct sorted) {
-		.size = sizeof(struct damo_target), .max = FILES_MAX,
-		.compare = compare,
-	};
+	d->targets = SORTED(struct damo_target, FILES_MAX, order_u32);
 	rp->data = d;
 }
 
@@ -401,7 +389,7 @@ static void set_cgroup(struct argp_state *state, char *arg, const struct option_
 
 	if (f->root)
 		usage_error(state, "only one of --cgroup and --cgroups");
-	f->root = cgroup_option(state, arg, NULL);
+	cgroup_option(state, arg, o, &f->root);
 	f->alone = !strcmp(o->name, "cgroup");
 }
 
@@ -413,23 +401,6 @@ static struct setting *add_setting(struct session *how, const char *key)
 	/* missing: if others watch the same cgroup, their settings count */
 	set->missing = "";
 	return set;
-}
-
-static void set_cpu(struct argp_state *state, char *arg,
-		    const struct option_desc *o __attribute__((unused)), void *to)
-{
-	struct export_fleet *f = to;
-	__u64 permille = option_percent(state, arg) * 1000 + 0.5;
-
-	if (!permille)
-		usage_error(state, "'%s' is too little: at least 0.1%%", arg);
-	f->cpu_permille = permille;
-}
-
-static void set_precision(struct argp_state *state, char *arg,
-			  const struct option_desc *o __attribute__((unused)), void *to)
-{
-	((struct export_fleet *)to)->precision = 1 + option_precision(state, arg);
 }
 
 /* Sets the windows in the module's text form */
@@ -466,8 +437,9 @@ static const struct option_desc fleet_options[] = {
 	  1, 65536 },
 	{ "at-once", 0, "N", NULL, OPT_COUNT,
 	  OPT_AT(struct export_fleet, at_once), 1, 60 },
-	{ "cpu", 0, "PERCENT", NULL, OPT_CALL, .call = set_cpu },
-	{ "precision", 0, "PERCENT|max", NULL, OPT_CALL, .call = set_precision },
+	{ "cpu", 0, "PERCENT", NULL, OPT_PERMILLE, OPT_AT(struct export_fleet, cpu_permille) },
+	{ "precision", 0, "PERCENT|max", NULL, OPT_PRECISION,
+	  OPT_AT(struct export_fleet, precision) },
 	{ 0 }
 };
 
@@ -513,7 +485,7 @@ static void check(struct argp_state *state, void *to)
 		usage_error(state, "--interval is for --live");
 	if (e->fleet.root && !e->live)
 		usage_error(state, "--cgroup and --cgroups are for --live");
-	if ((e->fleet.max || e->fleet.at_once || e->fleet.cpu_permille || e->fleet.precision) &&
+	if ((e->fleet.max || e->fleet.at_once || e->fleet.cpu_permille || e->fleet.precision != NO_PRECISION) &&
 	    !e->fleet.root)
 		usage_error(state, "--max-cgroups, --at-once, --cpu and --precision are for --cgroups");
 	if (e->fleet.root && (rp->file || rp->filter.pids.nr || has_times(&rp->filter)))
@@ -544,9 +516,8 @@ static int live(struct export *e)
 	if (!f->cpu_permille)
 		f->cpu_permille = FLEET_CPU;
 	snprintf(add_setting(&f->how, "cpu_permille")->value, SETTING_TEXT, "%u", f->cpu_permille);
-	if (f->precision)
-		snprintf(add_setting(&f->how, "precision")->value, SETTING_TEXT, "%u",
-			 f->precision - 1);
+	if (f->precision != NO_PRECISION)
+		snprintf(add_setting(&f->how, "precision")->value, SETTING_TEXT, "%u", f->precision);
 	if (!f->max)
 		f->max = FLEET_MAX;
 	if (!f->at_once)
@@ -561,7 +532,7 @@ int cmd_export(int argc, char **argv)
 	/* static: its memory stays allocated until the program ends */
 	static struct export e;
 
-	e = (struct export) { .rp.out.f = stdout };
+	e = (struct export) { .rp.out.f = stdout, .fleet.precision = NO_PRECISION };
 	filter_init(&e.rp.filter);
 	options_parse(&(struct command_line) {
 		.name = "wsmo export",

@@ -15,11 +15,11 @@
  * @max:	max. cgroups; if there are more, the largest are watched
  * @at_once:	max. sessions
  * @cpu_permille: CPU time, in 1/1000 of one CPU
- * @precision:	1 + the precision wanted, in 1/1000; 0: none was named
+ * @precision:	the precision wanted, in 1/1000; or NO_PRECISION
  * @how:	the attributes; has no session
  */
 struct export_fleet {
-	const char *root;
+	char *root;
 	bool alone;
 	__u32 max;
 	__u32 at_once;
@@ -27,6 +27,9 @@ struct export_fleet {
 	__u32 precision;
 	struct session how;
 };
+
+/* None was named: the module's default counts */
+#define NO_PRECISION	(~0U)
 
 extern const struct report_view export_openmetrics;
 

@@ -55,10 +55,7 @@ static struct row *rows_get(struct rows *rows, const struct mem_process *p,
 	if (key.path)
 		row->path = need(strdup(key.path));
 	need(tsearch(row, &rows->tree, compare_row_keys));
-	if (rows->nr == rows->room) {
-		rows->room = rows->room ? 2 * rows->room : 64;
-		rows->row = need(reallocarray(rows->row, rows->room, sizeof(struct row *)));
-	}
+	rows->row = need(array_more(rows->row, rows->nr, sizeof(struct row *)));
 	rows->row[rows->nr++] = row;
 	return row;
 }
@@ -114,7 +111,7 @@ static __u64 row_in_use(const struct row *row)
 	return row->processes > 1 && row->in_use > resident ? resident : whole(row->in_use);
 }
 
-static void leave(void *row __attribute__((unused)))
+static void leave(void *row)
 {
 }
 
@@ -141,16 +138,9 @@ bool mem_wants(const struct mem *mem, const struct mem_process *p, const struct 
 	return !mem->filter || strstr(m->path, mem->filter) || strstr(p->comm, mem->filter);
 }
 
-static int compare_pids(const void *x, const void *y)
-{
-	return COMPARE(*(const __u32 *)x, *(const __u32 *)y);
-}
-
 static void add_pid(struct pids *pids, __u32 pid)
 {
-	if (!(pids->nr & (pids->nr - 1)))
-		pids->pid = need(reallocarray(pids->pid, pids->nr ? 2 * pids->nr : 1,
-					      sizeof(*pids->pid)));
+	pids->pid = need(array_more(pids->pid, pids->nr, sizeof(*pids->pid)));
 	pids->pid[pids->nr++] = pid;
 }
 
@@ -240,7 +230,7 @@ static int choose(struct mem *mem)
 		err = list_all(mem);
 	if (err)
 		return -1;
-	qsort(pids->pid, pids->nr, sizeof(*pids->pid), compare_pids);
+	qsort(pids->pid, pids->nr, sizeof(*pids->pid), order_u32);
 	for (i = 0; i < pids->nr; i++)
 		if (!nr || pids->pid[i] != pids->pid[nr - 1])
 			pids->pid[nr++] = pids->pid[i];
@@ -253,7 +243,7 @@ static bool is_parents(const struct mem *mem, const struct mem_process *p)
 {
 	return !*mem->root && p->parent > 1 &&
 	       !syscall(SYS_kcmp, (long)p->pid, (long)p->parent, KCMP_VM, 0L, 0L) &&
-	       bsearch(&p->parent, mem->pids.pid, mem->pids.nr, sizeof(__u32), compare_pids);
+	       bsearch(&p->parent, mem->pids.pid, mem->pids.nr, sizeof(__u32), order_u32);
 }
 
 /* Counts a process that could not be read; says why if it was named */
@@ -871,14 +861,6 @@ static int tables(struct mem *mem)
 	return mem->failed || !mem->read ? WSMO_FAILURE : WSMO_OK;
 }
 
-static void set_cgroup(struct argp_state *state, char *arg,
-		       const struct option_desc *o __attribute__((unused)), void *to)
-{
-	struct mem *mem = to;
-
-	mem->cgroup = cgroup_option(state, arg, mem->cgroup);
-}
-
 static void set_by(struct argp_state *state, char *list,
 		   const struct option_desc *o, void *to)
 {
@@ -889,8 +871,7 @@ static void set_by(struct argp_state *state, char *list,
 		mem->by |= 1U << option_choice(state, word, o->arg);
 }
 
-static void set_picture(struct argp_state *state, char *arg,
-			const struct option_desc *o __attribute__((unused)), void *to)
+static void set_picture(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
 	if (!plot_can(arg))
 		usage_error(state, "the name '%s' does not end in .png, .svg or .pdf", arg);
@@ -899,8 +880,9 @@ static void set_picture(struct argp_state *state, char *arg,
 
 static void check(struct argp_state *state, void *to)
 {
-	const struct mem *mem = to;
+	struct mem *mem = to;
 
+	mem->pages |= mem->frames;
 	if (mem->pids.nr && mem->cgroup)
 		usage_error(state, "processes or a cgroup, not both");
 	if (mem->input && mem->live)
@@ -916,19 +898,9 @@ static void check(struct argp_state *state, void *to)
 		usage_error(state, "--pages, --frames and --growth take neither --by nor -i nor --live");
 }
 
-static void set_frames(struct argp_state *state __attribute__((unused)),
-		       char *arg __attribute__((unused)),
-		       const struct option_desc *o __attribute__((unused)), void *to)
-{
-	struct mem *mem = to;
-
-	mem->pages = mem->frames = true;
-}
-
 static const struct option_desc options[] = {
 	{ "pid", 'p', "PID,...", "Only these processes", OPT_PIDS, OPT_AT(struct mem, pids) },
-	{ "cgroup", 0, "CGROUP", "Only the processes of CGROUP and below it", OPT_CALL, .call = set_cgroup },
-	{ "all", 0, NULL, NULL, OPT_CALL, .call = set_cgroup },
+	CGROUP_OPTIONS("Only the processes of CGROUP and below it", OPT_AT(struct mem, cgroup)),
 	{ "by", 0, "process|class|file", "Rows; several with commas (one table of each)", OPT_CALL, .call = set_by },
 	{ "class", 0, "CLASS,...", "Only these classes of memory", OPT_CLASSES, OPT_AT(struct mem, classes) },
 	{ "filter", 0, "TEXT", "Only what has TEXT in its path or process name", OPT_TEXT,
@@ -942,7 +914,7 @@ static const struct option_desc options[] = {
 	{ "growth", 0, "TIME", "Watch for TIME what grows: is there a leak?", OPT_TIME,
 	  OPT_AT(struct mem, growth_ns), NSEC_PER_SEC / 10 },
 	{ "pages", 0, NULL, "Ranges of pages and their flags, of -p PID", OPT_FLAG, OPT_AT(struct mem, pages) },
-	{ "frames", 0, NULL, "Likewise, with page frames; root only", OPT_CALL, .call = set_frames },
+	{ "frames", 0, NULL, "Likewise, with page frames; root only", OPT_FLAG, OPT_AT(struct mem, frames) },
 	{ "output", 'o', "FILE", "Draw FILE.png, .svg or .pdf", OPT_CALL, .call = set_picture },
 	{ "sysroot", 0, "DIR", NULL, OPT_TEXT, OPT_AT(struct mem, root) },
 	{ 0 }

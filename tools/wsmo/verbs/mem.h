@@ -212,7 +212,7 @@ struct rows {
 	unsigned int by;
 	void *tree;
 	struct row **row;
-	size_t nr, room;
+	size_t nr;
 };
 
 /* --by without --by: three tables, for people */

@@ -96,8 +96,7 @@ struct count {
 	__u64 pages;
 };
 
-static bool count_new(void *to, __u64 addr __attribute__((unused)), const __u64 *entry,
-		      size_t nr)
+static bool count_new(void *to, __u64 addr, const __u64 *entry, size_t nr)
 {
 	struct count *c = to;
 	size_t i;

@@ -14,6 +14,7 @@
 
 #include "core/cli.h"
 #include "core/clock.h"
+#include "core/files.h"
 #include "core/secondary.h"
 #include "libwsmon/reader.h"
 #include "libwsmon/series.h"
@@ -38,25 +39,11 @@ static int compare_devices(const void *x, const void *y)
 	return COMPARE(a->major, b->major) ?: COMPARE(a->minor, b->minor);
 }
 
-static struct sorted devices = {
-	.size = sizeof(struct device), .max = 65536, .compare = compare_devices,
-};
+static struct sorted devices = SORTED(struct device, 65536, compare_devices);
 
 int smaps_file(const struct mem_process *p, const char *name)
 {
 	return openat(p->dir, name, O_RDONLY | O_CLOEXEC);
-}
-
-/* Reads a file of a line or so; Return: bytes, -1 if it cannot be read */
-static int read_text(const struct mem_process *p, const char *name, char *text, int size)
-{
-	int fd = smaps_file(p, name);
-	int len = fd < 0 ? -1 : read(fd, text, size - 1);
-
-	if (fd >= 0)
-		close(fd);
-	text[len > 0 ? len : 0] = '\0';
-	return len;
 }
 
 /* /proc/PID/stat: the name may have blanks and parentheses */
@@ -65,7 +52,7 @@ static void read_stat(struct mem_process *p)
 	char text[512];
 	const char *at;
 
-	read_text(p, "stat", text, sizeof(text));
+	read_text(p->dir, "stat", text, sizeof(text));
 	at = strrchr(text, ')');
 	if (!at || sscanf(at + 1, " %*c %u %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
 			  &p->parent, &p->start) != 2)
@@ -99,10 +86,8 @@ int smaps_open(struct mem_process *p, const char *root, __u32 pid)
 	p->dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (p->dir < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
-	len = read_text(p, "comm", p->comm, sizeof(p->comm));
-	if (len < 0)
-		p->comm[0] = '\0';
-	else if (len && p->comm[len - 1] == '\n')
+	len = read_text(p->dir, "comm", p->comm, sizeof(p->comm));
+	if (len > 0 && p->comm[len - 1] == '\n')
 		p->comm[len - 1] = '\0';
 	read_stat(p);
 	if (!*root)
@@ -345,15 +330,7 @@ int smaps_read(const struct mem_process *p,
 #define LIVE_INTERVALS	2
 #define LIVE_PATIENCE	(30 * NSEC_PER_SEC)
 
-static int compare_targets(const void *x, const void *y)
-{
-	const struct in_use_target *a = x, *b = y;
-
-	return COMPARE(a->pid, b->pid);
-}
-
-static __u32 no_place(void *data __attribute__((unused)), __u32 pid __attribute__((unused)),
-		      const struct wsmon_region_entry *e __attribute__((unused)))
+static __u32 no_place(void *data, __u32 pid, const struct wsmon_region_entry *e)
 {
 	return 0;
 }
@@ -364,9 +341,8 @@ static void take_target(struct in_use *u, const struct wsmon_rec_target *rec)
 
 	if ((rec->flags & WSMON_TARGET_REASON) != WSMON_TARGET_AGAIN)
 		hot_exec(&u->hot, rec->pid);
-	u->targets.size = sizeof(key);
-	u->targets.max = TARGETS_MAX;
-	u->targets.compare = compare_targets;
+	if (!u->targets.size)
+		u->targets = SORTED(key, TARGETS_MAX, order_u32);
 	t = sorted_get(&u->targets, &key);
 	if (t)
 		memcpy(t->comm, rec->comm, sizeof(t->comm));
@@ -490,7 +466,7 @@ static __u64 began(const struct mem_process *p)
 bool in_use_same(const struct in_use *u, const struct mem_process *p)
 {
 	const struct in_use_target key = { .pid = p->pid };
-	const struct in_use_target *t = u->targets.size ? sorted_find(&u->targets, &key) : NULL;
+	const struct in_use_target *t = sorted_find(&u->targets, &key);
 
 	if (!t)
 		return false;
@@ -506,7 +482,7 @@ const struct hot_target *in_use_find(const struct in_use *u, __u32 pid)
 {
 	struct hot_target key = { .pid = pid }, *t, *last = NULL;
 
-	while (u->hot.targets.size && (t = sorted_find(&u->hot.targets, &key))) {
+	while ((t = sorted_find(&u->hot.targets, &key))) {
 		last = t;
 		key.life++;
 	}

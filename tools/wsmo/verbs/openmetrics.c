@@ -29,6 +29,7 @@
 #include "libwsmon/names.h"
 #include "libwsmon/series.h"
 #include "live/cgroup.h"
+#include "live/cgroups.h"
 #include "live/live.h"
 #include "live/session.h"
 #include "live/stuck.h"
@@ -499,30 +500,22 @@ int export_live(const char *file, __u64 interval_ns)
 
 /**
  * struct watched - a cgroup and its figures
- * @session:	@session.cgroup is its path, @session.fd is -1 while it waits for its turn
- * @live:	figures of this turn, or of the last one
+ * @of:		its session, that of its turn; @of.resident is 0 if unknown
  * @rows:	last working set sizes that cover the longest window
  * @processes:	number of processes at that time
  * @time_ms:	that time, since 1970; 0: there are no figures yet
- * @resident:	memory in RAM that its processes map, 0 if unknown
- * @guests:	number of virtual machines
  * @began_ns:	beginning of the turn
  * @ended_ns:	end of the last turn, 0 before there was one
- * @there:	the last scan found it among the cgroups to watch
  * @refused:	the last attempt to watch it failed
  * @again:	try again, as there was a scan since then
  */
 struct watched {
-	struct session session;
-	struct live live;
+	struct cgroup_session of;
 	struct wsmon_wss_rows rows;
 	__u32 processes;
 	__u64 time_ms;
-	__u64 resident;
-	size_t guests;
 	__u64 began_ns;
 	__u64 ended_ns;
-	bool there;
 	bool refused;
 	bool again;
 };
@@ -571,11 +564,6 @@ struct fleet {
 /* Unused CPU time can be used within this time */
 #define CREDIT		(10 * NSEC_PER_SEC)
 
-/* A session takes up to 7 MiB in the kernel */
-#define RAM_PER_SESSION	(256ULL << 20)
-
-#define EVENTS		64
-
 static struct watched *at(const struct fleet *f, size_t i)
 {
 	return ((struct watched **)f->list.base)[i];
@@ -585,20 +573,18 @@ static int compare_paths(const void *a, const void *b)
 {
 	const struct watched * const *x = a, * const *y = b;
 
-	return strcmp((*x)->session.cgroup, (*y)->session.cgroup);
+	return strcmp((*x)->of.session.cgroup, (*y)->of.session.cgroup);
 }
 
 static void end_turn(struct fleet *f, struct watched *w, __u64 now)
 {
-	if (w->session.fd < 0)
+	if (w->of.session.fd < 0)
 		return;
-	f->cpu_ns += w->live.cpu_ns;
+	f->cpu_ns += w->of.live.cpu_ns;
 	f->ended++;
-	f->lost += w->live.lost;
+	f->lost += w->of.live.lost;
 	f->open--;
-	session_close(&w->session);
-	w->session.fd = -1;
-	w->session.reader = (struct wsmon_reader) { 0 };
+	cgroup_session_end(&w->of);
 	w->ended_ns = now;
 }
 
@@ -609,16 +595,14 @@ static void drop_cgroup(struct fleet *f, size_t i)
 	end_turn(f, w, 0);
 	f->refused -= w->refused;
 	sorted_remove(&f->list, &((struct watched **)f->list.base)[i]);
-	live_free(&w->live);
 	wsmon_wss_free(&w->rows);
-	free(w->session.cgroup);
-	free(w);
+	cgroup_session_free(&w->of);
 }
 
 /* Return: the element of the list, NULL if there is none */
 static struct watched *find_cgroup(const struct fleet *f, char *path)
 {
-	struct watched key = { .session.cgroup = path }, *k = &key, **w;
+	struct watched key = { .of.session.cgroup = path }, *k = &key, **w;
 
 	w = sorted_find(&f->list, &k);
 	return w ? *w : NULL;
@@ -630,16 +614,12 @@ static void add_cgroup(struct fleet *f, const struct cgroup_below *c)
 
 	if (!w) {
 		w = need(calloc(1, sizeof(*w)));
-		w->session.cgroup = need(strdup(c->path));
-		memcpy(w->session.settings, f->o.how.settings, sizeof(w->session.settings));
-		w->session.nr_settings = f->o.how.nr_settings;
-		w->session.fd = -1;
-		live_init(&w->live);
+		cgroup_session_init(&w->of, &f->o.how, c->path);
 		need(sorted_get(&f->list, &w));
 	}
-	w->resident = c->bytes;
-	w->guests = guests_of(c->path);
-	w->there = true;
+	w->of.resident = c->bytes;
+	w->of.guests = guests_of(c->path);
+	w->of.keep = true;
 	w->again = w->refused;
 }
 
@@ -687,7 +667,7 @@ static int look_for_cgroups(struct fleet *f)
 	if (nr > f->o.max)
 		qsort_r(list, nr, sizeof(*list), by_size, f);
 	for (i = 0; i < f->list.nr; i++)
-		at(f, i)->there = false;
+		at(f, i)->of.keep = false;
 	for (i = 0; i < nr; i++) {
 		if (i < f->o.max)
 			add_cgroup(f, &list[i]);
@@ -695,14 +675,14 @@ static int look_for_cgroups(struct fleet *f)
 	}
 	free(list);
 	for (i = f->list.nr; i-- > 0;)
-		if (!at(f, i)->there)
+		if (!at(f, i)->of.keep)
 			drop_cgroup(f, i);
 	return err;
 }
 
 static __u64 longest_window_ns(const struct watched *w)
 {
-	const struct wsmon_attrs *a = &w->session.reader.header.attrs;
+	const struct wsmon_attrs *a = &w->of.session.reader.header.attrs;
 
 	return a->nr_windows ? a->windows_us[a->nr_windows - 1] * NSEC_PER_USEC : 0;
 }
@@ -710,13 +690,13 @@ static __u64 longest_window_ns(const struct watched *w)
 /* Does this turn have figures that cover the longest window? */
 static bool has_figures(const struct watched *w)
 {
-	return w->live.time_ns >= w->began_ns + longest_window_ns(w);
+	return w->of.live.time_ns >= w->began_ns + longest_window_ns(w);
 }
 
 /* Is its turn over? On a busy machine first figures are late; without processes there are none */
 static bool is_over(const struct watched *w, __u64 now)
 {
-	const struct wsmon_attrs *a = &w->session.reader.header.attrs;
+	const struct wsmon_attrs *a = &w->of.session.reader.header.attrs;
 	__u64 aggr_ns = a->aggr_us ? a->aggr_us * NSEC_PER_USEC : NSEC_PER_SEC;
 	__u64 turn_ns = longest_window_ns(w) + TURN_INTERVALS * aggr_ns;
 
@@ -732,9 +712,9 @@ static struct watched *next(const struct fleet *f)
 	for (i = 0; i < f->list.nr; i++) {
 		struct watched *w = at(f, i);
 
-		if (w->session.fd < 0 && w->refused <= w->again && (!best || w->ended_ns < best->ended_ns ||
+		if (w->of.session.fd < 0 && w->refused <= w->again && (!best || w->ended_ns < best->ended_ns ||
 					  (w->ended_ns == best->ended_ns &&
-					   w->resident > best->resident)))
+					   w->of.resident > best->of.resident)))
 			best = w;
 	}
 	return best;
@@ -747,8 +727,8 @@ static __u64 cpu_taken(const struct fleet *f)
 	size_t i;
 
 	for (i = 0; i < f->list.nr; i++)
-		if (at(f, i)->session.fd >= 0)
-			sum += at(f, i)->live.cpu_ns > usual ? at(f, i)->live.cpu_ns : usual;
+		if (at(f, i)->of.session.fd >= 0)
+			sum += at(f, i)->of.live.cpu_ns > usual ? at(f, i)->of.live.cpu_ns : usual;
 	return sum;
 }
 
@@ -780,7 +760,7 @@ static struct watched *last(const struct fleet *f, __u64 now)
 	size_t i;
 
 	for (i = 0; i < f->list.nr; i++)
-		if (at(f, i)->session.fd >= 0 && (!best || at(f, i)->began_ns < best->began_ns))
+		if (at(f, i)->of.session.fd >= 0 && (!best || at(f, i)->began_ns < best->began_ns))
 			best = at(f, i);
 	return best && is_over(best, now) ? best : NULL;
 }
@@ -799,25 +779,15 @@ static void end_turns(struct fleet *f, __u64 now)
 /* Return: 0, 1 if there can be no session now, or -1 after a message */
 static int begin_turn(struct fleet *f, struct watched *w, __u64 now)
 {
-	struct epoll_event event = { .events = EPOLLIN, .data.ptr = w };
-	int err = session_watch(&w->session);
+	int err = cgroup_session_begin(&w->of, f->fd);
 
-	if (!err) {
-		live_free(&w->live);
-		live_init(&w->live);
+	switch (err) {
+	case 0:
 		w->began_ns = now;
 		f->open++;
 		f->refused -= w->refused;
 		w->refused = false;
-		if (!epoll_ctl(f->fd, EPOLL_CTL_ADD, w->session.fd, &event))
-			return 0;
-		msg("epoll: %m");
-		return -1;
-	}
-	session_close(&w->session);
-	w->session.fd = -1;
-	w->session.reader = (struct wsmon_reader) { 0 };
-	switch (err) {
+		return 0;
 	case -ENOENT:		/* the cgroup was just removed, */
 	case -EINVAL:		/* or its path is too long: go on with others */
 		f->refused += !w->refused;
@@ -858,12 +828,10 @@ static int fleet_turn(struct fleet *f)
 /* Begin to watch; Return: 0, or -1 after a message */
 static int fleet_begin(struct fleet *f)
 {
-	__u64 room = sysconf(_SC_PHYS_PAGES) * (__u64)sysconf(_SC_PAGESIZE) / RAM_PER_SESSION + 1;
+	size_t room = cgroup_sessions_max();
 	int fd;
 
-	f->list = (struct sorted) {
-		.size = sizeof(struct watched *), .max = f->o.max, .compare = compare_paths,
-	};
+	f->list = SORTED(struct watched *, f->o.max, compare_paths);
 	if (f->o.at_once > room)
 		f->o.at_once = room;
 	f->allowed_at_ns = clock_now();
@@ -891,40 +859,29 @@ static void keep(struct watched *w)
 		return;
 	clock_gettime(CLOCK_REALTIME, &ts);
 	wsmon_wss_free(&w->rows);
-	w->rows = w->live.now.rows;
-	w->live.now.rows = (struct wsmon_wss_rows) { 0 };
-	w->processes = w->live.now.group.members;
+	w->rows = w->of.live.now.rows;
+	w->of.live.now.rows = (struct wsmon_wss_rows) { 0 };
+	w->processes = w->of.live.now.group.members;
 	w->time_ms = ts.tv_sec * 1000 + ts.tv_nsec / NSEC_PER_MSEC -
-		     (clock_now() - w->live.time_ns) / NSEC_PER_MSEC;
-}
-
-static bool take_watched(void *arg, const struct wsmon_record *rec)
-{
-	struct watched *w = arg;
-	__u64 before = w->live.time_ns;
-
-	if (!rec)
-		return true;
-	live_take(&w->live, rec);
-	if (w->live.time_ns != before)
-		keep(w);
-	w->session.started = rec->type != WSMON_REC_END;
-	return w->session.started;
+		     (clock_now() - w->of.live.time_ns) / NSEC_PER_MSEC;
 }
 
 /* Takes the records that the streams have now; Return: 0, or -1 after a message */
 static int fleet_take(struct fleet *f)
 {
-	struct epoll_event event[EVENTS];
-	int nr = epoll_wait(f->fd, event, EVENTS, 0), i;
+	struct cgroup_session *ready[CGROUPS_MAX + 1];
+	size_t nr = cgroup_sessions_ready(f->fd, ready), i;
 
 	for (i = 0; i < nr; i++) {
-		struct watched *w = event[i].data.ptr;
+		struct watched *w = (struct watched *)(void *)ready[i];
+		__u64 before = w->of.live.time_ns;
 
-		if (session_take(&w->session, take_watched, w) < 0)
+		if (cgroup_session_take(&w->of))
 			return -1;
+		if (w->of.live.time_ns != before)
+			keep(w);
 		/* the cgroup was removed */
-		if (!w->session.started)
+		if (!w->of.session.started)
 			end_turn(f, w, clock_now());
 	}
 	return 0;
@@ -938,10 +895,10 @@ static void fleet_sum(const struct fleet *f, __u64 *cpu_ns, __u64 *lost)
 	*cpu_ns = f->cpu_ns;
 	*lost = f->lost;
 	for (i = 0; i < f->list.nr; i++) {
-		if (at(f, i)->session.fd < 0)
+		if (at(f, i)->of.session.fd < 0)
 			continue;
-		*cpu_ns += at(f, i)->live.cpu_ns;
-		*lost += at(f, i)->live.lost;
+		*cpu_ns += at(f, i)->of.live.cpu_ns;
+		*lost += at(f, i)->of.live.lost;
 	}
 }
 
@@ -966,12 +923,12 @@ static void cgroup_family(const struct fleet *f, const char *name, const char *u
 	head(name, false, unit, help);
 	for (i = 0; i < f->list.nr; i++) {
 		const struct watched *w = at(f, i);
-		const __u64 value[] = { w->resident, w->processes, w->guests, w->time_ms / 1000 };
+		const __u64 value[] = { w->of.resident, w->processes, w->of.guests, w->time_ms / 1000 };
 
 		if (!w->time_ms || (!value[which] && which != CGROUP_PROCESSES))
 			continue;
 		printf("%s{cgroup=\"", name);
-		put_label(w->session.cgroup);
+		put_label(w->of.session.cgroup);
 		printf("\"} %llu", value[which]);
 		if (which == CGROUP_TIME)
 			printf(".%03llu", w->time_ms % 1000);
@@ -987,7 +944,7 @@ static void fleet_family(const struct family *f, const struct fleet *fleet)
 
 	head(f->name, false, "bytes", f->help);
 	for (i = 0; i < fleet->list.nr; i++) {
-		const struct metrics_group group = { w[i]->session.cgroup, .cgroup = true };
+		const struct metrics_group group = { w[i]->of.session.cgroup, .cgroup = true };
 
 		for (j = 0; j < w[i]->rows.nr; j++)
 			if (filter_wants_class(fleet->filter, w[i]->rows.row[j].class))

@@ -22,6 +22,7 @@
 #include "act_limits.h"
 #include "core/cli.h"
 #include "core/clock.h"
+#include "core/files.h"
 #include "core/identity.h"
 #include "core/units.h"
 #include "libwsmon/curve.h"
@@ -66,41 +67,32 @@ struct guard {
 /* Exit status of the process that restores */
 enum { RESTORED, FAILED, CHANGED };
 
-/* Return: an open memory.high, or -errno */
-static int open_high(const char *dir, int flags)
+/* The path of a file of a cgroup, PATH_MAX bytes; Return: 0 or -errno */
+static int path_of(char *path, const char *dir, const char *name)
 {
-	char path[PATH_MAX];
-	int fd;
-
-	if (snprintf(path, sizeof(path), "%s/memory.high", dir) >= (int)sizeof(path))
-		return -ENAMETOOLONG;
-	fd = open(path, flags | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	return snprintf(path, PATH_MAX, "%s/%s", dir, name) < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
 /* Return: 0 or -errno */
 static int read_high(const char *dir, char *value)
 {
-	int fd = open_high(dir, O_RDONLY);
-	ssize_t n;
+	char path[PATH_MAX];
+	int n = path_of(path, dir, "memory.high") ?: read_line(AT_FDCWD, path, value, GUARD_VALUE);
 
-	if (fd < 0)
-		return fd;
-	n = read(fd, value, GUARD_VALUE - 1);
-	if (n >= 0)
-		value[n] = '\0';
-	value[strcspn(value, "\n")] = '\0';
-	close(fd);
-	return n > 0 ? 0 : n ? -EIO : -ENODATA;
+	return n > 0 ? 0 : n ?: -ENODATA;
 }
 
 /* Return: 0 or -errno */
 static int write_high(const char *dir, const char *value)
 {
-	int fd = open_high(dir, O_WRONLY | O_TRUNC), err = 0;
+	char path[PATH_MAX];
+	int err = path_of(path, dir, "memory.high"), fd;
 
+	if (err)
+		return err;
+	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 	if (fd < 0)
-		return fd;
+		return -errno;
 	if (write(fd, value, strlen(value)) != (ssize_t)strlen(value))
 		err = -errno;
 	close(fd);
@@ -419,71 +411,33 @@ static void catch_signals(void)
 			sigaction(signals[i], &note, NULL);
 }
 
-static FILE *open_file(const char *dir, const char *name)
-{
-	char path[PATH_MAX];
-
-	if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
-		return NULL;
-	return fopen(path, "re");
-}
-
 static int read_stat(struct usage *u, const char *dir)
 {
-	const struct {
-		const char *key;
-		__u64 *to;
-	} keys[] = {
+	const struct key_number keys[] = {
 		{ "anon", &u->anon }, { "file", &u->file },
 		{ "workingset_refault_anon", &u->anon_refaults },
 		{ "workingset_refault_file", &u->file_refaults },
 		{ "pgmajfault", &u->major_faults },
 	};
-	FILE *f = open_file(dir, "memory.stat");
-	unsigned long long n;
-	size_t found = 0, i;
-	char word[64];
+	char path[PATH_MAX];
 
-	if (!f)
-		return -1;
-	while (fscanf(f, "%63s %llu", word, &n) == 2)
-		for (i = 0; i < ARRAY_SIZE(keys); i++)
-			if (!strcmp(word, keys[i].key)) {
-				*keys[i].to = n;
-				found++;
-			}
-	fclose(f);
-	return found == ARRAY_SIZE(keys) ? 0 : -1;
-}
-
-static void read_pressure(struct usage *u, const char *dir)
-{
-	FILE *f = open_file(dir, "memory.pressure");
-	double avg10;
-
-	u->pressure = -1;
-	if (f && fscanf(f, "some avg10=%lf avg60=%*f avg300=%*f total=%llu", &avg10, &u->stall_us) == 2)
-		u->pressure = avg10 / 100;
-	if (f)
-		fclose(f);
+	return !path_of(path, dir, "memory.stat") &&
+	       read_numbers(fopen(path, "re"), keys, ARRAY_SIZE(keys)) == ARRAY_SIZE(keys) ? 0 : -1;
 }
 
 /* Return: 0, or -1 after a message */
 static int usage_read(struct usage *u, const char *dir)
 {
-	FILE *f = open_file(dir, "memory.current");
-	int n = 0;
+	char path[PATH_MAX], text[32];
 
 	*u = (struct usage) { .time_ns = clock_now() };
-	if (f) {
-		n = fscanf(f, "%llu", &u->current);
-		fclose(f);
-	}
-	if (n != 1 || read_stat(u, dir)) {
+	if (path_of(path, dir, "memory.current") || read_text(AT_FDCWD, path, text, sizeof(text)) <= 0 ||
+	    sscanf(text, "%llu", &u->current) != 1 || read_stat(u, dir)) {
 		msg("%s: memory.current or memory.stat cannot be read", dir);
 		return -1;
 	}
-	read_pressure(u, dir);
+	if (path_of(path, dir, "memory.pressure") || psi_read(path, &u->pressure, &u->stall_us))
+		u->pressure = -1;
 	return 0;
 }
 
@@ -821,7 +775,7 @@ static const struct option_desc options[] = {
 	{ 0 }
 };
 
-static void reject(struct argp_state *state, const char *arg, void *to __attribute__((unused)))
+static void reject(struct argp_state *state, const char *arg, void *to)
 {
 	usage_error(state, "'%s' is one argument too many; a recording comes after -i", arg);
 }

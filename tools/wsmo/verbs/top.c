@@ -289,8 +289,7 @@ static void top_text_end(void)
 	table = NULL;
 }
 
-static void set_filter(struct argp_state *state, char *arg,
-		       const struct option_desc *o __attribute__((unused)), void *to)
+static void set_filter(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
 	struct top *top = to;
 
@@ -300,13 +299,12 @@ static void set_filter(struct argp_state *state, char *arg,
 	strcpy(top->filter, arg);
 }
 
-static void set_repeat(struct argp_state *state, char *arg,
-		       const struct option_desc *o __attribute__((unused)), void *to)
+static void set_repeat(void *to, const struct option_desc *o, __u64 count)
 {
 	struct top *top = to;
 
 	top->repeat = true;
-	top->count = arg ? option_count(state, arg, 1, LLONG_MAX) : 0;
+	top->count = count;
 }
 
 static const struct option_desc options[] = {
@@ -316,12 +314,11 @@ static const struct option_desc options[] = {
 	{ "reverse", 0, NULL, "Reverse the order", OPT_FLAG, OPT_AT(struct top, reverse) },
 	{ "filter", 0, "TEXT", "Show what has TEXT in its name, pid or class", OPT_CALL, .call = set_filter },
 	{ "no-classes", 0, NULL, "Show whole processes only", OPT_FLAG, OPT_AT(struct top, no_classes) },
-	{ "who", 0, "RATE", "Show who touches most memory; up to RATE pages a second (100)", OPT_CALL,
-	  .min = 1, .max = WSMON_WHO_RATE_MAX, .call = record_set_who, .optional = true },
+	WHO_OPTION("Show who touches most memory; up to RATE pages a second (100)"),
 	{ "command-output", 0, "FILE", "Write the command's output to FILE", OPT_TEXT,
 	  OPT_AT(struct top, record.child.output) },
-	{ "repeat", 0, "N", "Print N tables, or without end, and no screen", OPT_CALL, .call = set_repeat,
-	  .optional = true },
+	{ "repeat", 0, "N", "Print N tables, or without end, and no screen", OPT_COUNT,
+	  .min = 1, .max = LLONG_MAX, .set = set_repeat, .optional = true },
 	{ 0 }
 };
 

@@ -59,9 +59,9 @@ struct top_who {
 	size_t nr_found;
 };
 
-static void write_mapping(void *data, const struct wsmon_rec_mapping *rec)
+static void write_mapping(void *mappings, const struct wsmon_record *rec)
 {
-	mappings_add(data, &rec->rec);
+	mappings_add(mappings, rec);
 }
 
 static struct top_who *need_who(struct top *top)
@@ -69,6 +69,9 @@ static struct top_who *need_who(struct top *top)
 	if (!top->who) {
 		top->who = need(calloc(1, sizeof(*top->who)));
 		top->who->mappings = need(mappings_new());
+		top->who->mapper = (struct mapper) {
+			.write = write_mapping, .data = top->who->mappings,
+		};
 		top->who->calls = calls_new();
 	}
 	return top->who;
@@ -78,12 +81,11 @@ static const char *name_of(struct top_who *w, __u32 pid, __u64 ip)
 {
 	_Alignas(struct wsmon_rec_stack) char room[sizeof(struct wsmon_rec_stack) + sizeof(ip)];
 	struct wsmon_rec_stack *rec = memset(room, 0, sizeof(room));
-	const struct mapper_writer writer = { .write = write_mapping, .data = w->mappings };
 	const struct callstack *s;
 	const char *path, *last;
 
 	if (!mappings_find(w->mappings, pid, ip))
-		mapper_changed(&w->mapper, pid, &writer);
+		mapper_changed(&w->mapper, pid);
 	rec->pid = pid;
 	rec->nr = 1;
 	rec->pc[0] = ip;
@@ -224,10 +226,7 @@ void top_init(struct top *top)
 {
 	top->start_ns = clock_now();
 	live_init(&top->live);
-	top->series = (struct sorted) {
-		.size = sizeof(struct top_series), .max = SERIES_MAX,
-		.compare = compare_series,
-	};
+	top->series = SORTED(struct top_series, SERIES_MAX, compare_series);
 }
 
 static struct top_series series_key(const struct wsmon_wss_row *row)

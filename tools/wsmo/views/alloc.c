@@ -56,13 +56,6 @@ struct blocks {
 	size_t nr;
 };
 
-static int compare_addresses(const void *x, const void *y)
-{
-	const struct block *a = x, *b = y;
-
-	return COMPARE(a->addr, b->addr);
-}
-
 /* Ranges that overlap are equal. None ends beyond 2^64. */
 static int compare_ranges(const void *x, const void *y)
 {
@@ -90,7 +83,7 @@ static struct block *add_block(struct blocks *l, void **tree, const struct block
 /** blocks_add() - malloc() allocated a block; what was known at its address is gone */
 static void blocks_add(struct blocks *l, const struct block *b)
 {
-	*add_block(l, &l->heap, b, compare_addresses) = *b;
+	*add_block(l, &l->heap, b, order_u64) = *b;
 }
 
 static void take_out(struct blocks *l, void **tree, struct block *b,
@@ -104,10 +97,10 @@ static void take_out(struct blocks *l, void **tree, struct block *b,
 /** blocks_free() - free() got an address, of a known block or not */
 static void blocks_free(struct blocks *l, __u64 addr)
 {
-	struct block **at = tfind(&(struct block){ .addr = addr }, &l->heap, compare_addresses);
+	struct block **at = tfind(&(struct block){ .addr = addr }, &l->heap, order_u64);
 
 	if (at)
-		take_out(l, &l->heap, *at, compare_addresses);
+		take_out(l, &l->heap, *at, order_u64);
 }
 
 /** blocks_unmap() - forget the mapped blocks, or their parts, in a range */
@@ -169,7 +162,7 @@ static struct block *blocks_sorted(const struct blocks *l, size_t *nr)
 	twalk_r(l->heap, copy, &end);
 	twalk_r(l->mapped, copy, &end);
 	*nr = end - b;
-	qsort(b, *nr, sizeof(*b), compare_addresses);
+	qsort(b, *nr, sizeof(*b), order_u64);
 	return b;
 }
 
@@ -239,13 +232,6 @@ struct sites {
 	struct sorted places;	/* struct place * */
 };
 
-static int compare_numbers(const void *x, const void *y)
-{
-	const struct stack *a = x, *b = y;
-
-	return COMPARE(a->number, b->number);
-}
-
 /* Each name is stored once: equal names have equal addresses */
 static int order(const void *x, const void *y)
 {
@@ -280,14 +266,9 @@ static struct sites *sites_new(bool by_stack)
 
 	s->by_stack = by_stack;
 	s->calls = calls_new();
-	s->stacks = (struct sorted) {
-		.size = sizeof(struct stack), .max = STACKS_MAX, .compare = compare_numbers,
-		.lazy = true,
-	};
-	s->places = (struct sorted) {
-		.size = sizeof(struct place *), .max = STACKS_MAX,
-		.compare = by_stack ? compare_stacks : compare_places, .lazy = true,
-	};
+	s->stacks = SORTED(struct stack, STACKS_MAX, order_u32, .lazy = true);
+	s->places = SORTED(struct place *, STACKS_MAX, by_stack ? compare_stacks : compare_places,
+			   .lazy = true);
 	return s;
 }
 
@@ -361,7 +342,7 @@ static void sites_named(struct sites *s, const struct mappings *ms)
 static struct site *sites_get(struct sites *s, __u32 stack)
 {
 	const struct stack key = { .number = stack };
-	struct stack *st = s->stacks.nr ? sorted_find(&s->stacks, &key) : NULL;
+	struct stack *st = sorted_find(&s->stacks, &key);
 
 	return st ? &st->place->site : &place(s, NULL)->site;
 }
@@ -529,9 +510,7 @@ static void add_part(const struct block *b, size_t nr, const struct part *p,
 static void estimate_add(const struct block *b, size_t nr, const struct snapshot *s,
 			 struct sites *sites)
 {
-	struct sorted owners = {
-		.size = sizeof(struct owner), .max = nr + 1, .compare = compare_sites, .lazy = true,
-	};
+	struct sorted owners = SORTED(struct owner, nr + 1, compare_sites, .lazy = true);
 	size_t i, first = 0;
 
 	for (i = 0; i < nr; i++) {
@@ -686,10 +665,7 @@ static void alloc_begin(struct report *rp)
 {
 	struct view *v = need(calloc(1, sizeof(*v)));
 
-	v->processes = (struct sorted) {
-		.size = sizeof(struct process), .max = TARGETS_MAX, .compare = compare_pids,
-		.lazy = true,
-	};
+	v->processes = SORTED(struct process, TARGETS_MAX, order_u32, .lazy = true);
 	v->mappings = need(mappings_new());
 	v->sites = sites_new(options.by_stack || options.folded);
 	v->fine = need(fine_new(rp->reader.header.page_size));

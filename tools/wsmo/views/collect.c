@@ -17,13 +17,6 @@ const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-int compare_pids(const void *a, const void *b)
-{
-	const __u32 *x = a, *y = b;
-
-	return COMPARE(*x, *y);
-}
-
 int compare_strings(const void *a, const void *b)
 {
 	return strcmp(*(char * const *)a, *(char * const *)b);
@@ -32,10 +25,7 @@ int compare_strings(const void *a, const void *b)
 void collect_init(struct collected *c)
 {
 	*c = (struct collected) {
-		.names = {
-			.size = sizeof(struct wss_name), .max = TARGETS_MAX,
-			.compare = compare_pids, .lazy = true,
-		},
+		.names = SORTED(struct wss_name, TARGETS_MAX, order_u32, .lazy = true),
 	};
 }
 

@@ -74,9 +74,6 @@ struct collected {
 /** base_name() - get the last part of a path; all of it if it ends in a slash */
 const char *base_name(const char *path);
 
-/** compare_pids() - order structures whose first member is a pid, a __u32 */
-int compare_pids(const void *a, const void *b);
-
 /** compare_strings() - order char * */
 int compare_strings(const void *a, const void *b);
 

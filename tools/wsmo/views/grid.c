@@ -317,10 +317,7 @@ struct maps *maps_new(const struct report *rp, const struct maps_options *option
 	if (options->fine)
 		m->fine = need(fine_new(rp->reader.header.page_size));
 	m->from_ns = ~0ULL;
-	m->targets = (struct sorted) {
-		.size = sizeof(struct heatmap), .max = MAPS_MAX,
-		.compare = compare_pids,
-	};
+	m->targets = SORTED(struct heatmap, MAPS_MAX, order_u32);
 	return m;
 }
 

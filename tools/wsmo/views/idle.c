@@ -92,9 +92,7 @@ static void idle_begin(struct report *rp)
 
 	collect_init(&v->names);
 	v->areas = need(areas_new());
-	v->lasts = (struct sorted) {
-		.size = sizeof(struct last), .max = TARGETS_MAX, .compare = compare_pids, .lazy = true,
-	};
+	v->lasts = SORTED(struct last, TARGETS_MAX, order_u32, .lazy = true);
 	rp->data = v;
 }
 
@@ -212,9 +210,7 @@ static void print_row(const struct report *rp, struct table *table, const struct
 
 static void print_last(const struct report *rp, struct table *table, const struct last *l)
 {
-	struct sorted rows = {
-		.size = sizeof(struct row), .max = l->nr + 1, .compare = compare_rows, .lazy = true,
-	};
+	struct sorted rows = SORTED(struct row, l->nr + 1, compare_rows, .lazy = true);
 	const struct row *row;
 	size_t i;
 

@@ -442,9 +442,7 @@ static struct run *get_run(struct after *a, __u32 pid)
 	const struct run key = { .pid = pid };
 
 	if (!a->runs.size)
-		a->runs = (struct sorted) {
-			.size = sizeof(key), .max = TARGETS_MAX, .compare = compare_pids,
-		};
+		a->runs = SORTED(key, TARGETS_MAX, order_u32);
 	return sorted_get(&a->runs, &key);
 }
 

@@ -292,16 +292,8 @@ static void summary_begin(struct report *rp)
 	const struct filter *filter = &rp->filter;
 	struct summary *s = need(calloc(1, sizeof(*s)));
 
-	s->wss = (struct sorted) {
-		.size = sizeof(struct wss_sums),
-		.max = SUMMARY_ROWS,
-		.compare = compare_sums,
-	};
-	s->targets = (struct sorted) {
-		.size = sizeof(struct target_sums),
-		.max = SUMMARY_ROWS,
-		.compare = compare_pids,
-	};
+	s->wss = SORTED(struct wss_sums, SUMMARY_ROWS, compare_sums);
+	s->targets = SORTED(struct target_sums, SUMMARY_ROWS, order_u32);
 	s->hot.place = no_place;
 	s->attrs = *attrs;
 	s->budget.attrs = *attrs;

@@ -212,14 +212,8 @@ struct who *who_new(void)
 	w->mappings = need(mappings_new());
 	w->calls = calls_new();
 	w->node = -1;
-	w->objects = (struct sorted) {
-		.size = sizeof(char *), .max = OBJECTS_MAX, .compare = compare_strings,
-		.lazy = true,
-	};
-	w->draws = (struct sorted) {
-		.size = sizeof(struct draw), .max = SAMPLES_MAX, .compare = compare_draws,
-		.lazy = true,
-	};
+	w->objects = SORTED(char *, OBJECTS_MAX, compare_strings, .lazy = true);
+	w->draws = SORTED(struct draw, SAMPLES_MAX, compare_draws, .lazy = true);
 	return w;
 }
 

@@ -277,10 +277,7 @@ static void wss_begin(struct report *rp)
 	struct wss *w = need(calloc(1, sizeof(*w)));
 
 	collect_init(&w->kept);
-	w->scales = (struct sorted) {
-		.size = sizeof(struct scale), .max = TARGETS_MAX,
-		.compare = compare_pids,
-	};
+	w->scales = SORTED(struct scale, TARGETS_MAX, order_u32);
 	w->bar = bar_width(BESIDE_BAR);
 	if (rp->out.format != TABLE_HUMAN && !options.by_size &&
 	    !options.only_percentiles)
