@@ -557,20 +557,27 @@ static void heatmap_plot(const struct heatmap *h, const struct events *events, s
 /* Lines of text around a map, including the prompt */
 #define AROUND		7
 
-enum { T, T_END, PID, CLASS, START, END, SHARE, PATH };
-
-static const struct column columns[] = {
-	[T]	= { "t", "TIME", COL_T, 8, 0 },
-	[T_END]	= { "t_end", "TO", COL_T, 8, 0 },
-	[PID]	= { "pid", "PID", COL_COUNT, 7, 0 },
-	[CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0 },
-	[START]	= { "start", "START", COL_ADDR, 14, 0 },
-	[END]	= { "end", "END", COL_ADDR, 14, 0 },
-	[SHARE]	= { "share", "SHARE", COL_RATIO, 7, 0 },
-	[PATH]	= { "path", "MAPPING", COL_TEXT, 8, NOT_JSON },
+struct heatmap_row {
+	double t, t_end;
+	__u64 pid;
+	const char *class;
+	__u64 start, end;
+	double share;
+	const char *path;
 };
 
-static const struct table_desc desc = TABLE_DESC("cell", columns);
+#define ROW struct heatmap_row
+
+TABLE(heatmap_table, "cell",
+	COL(t, T, 8, "TIME", 0, "beginning of the cell"),
+	COL(t_end, T, 8, "TO", 0, "end of the cell"),
+	COL(pid, COUNT, 7, "PID", 0, "the process"),
+	COL(class, TEXT, 7, "CLASS", 0, "class of most of its memory"),
+	COL(start, ADDR, 14, "START", 0, "first address; memory that is not mapped does not count"),
+	COL(end, ADDR, 14, "END", 0, "end, exclusive"),
+	COL(share, RATIO, 7, "SHARE", 0,
+	    "share of its pages accessed within an aggregation interval"),
+	COL(path, TEXT, 8, "MAPPING", NOT_JSON, ""));
 
 /**
  * struct heatmap_options - the command line
@@ -685,15 +692,14 @@ static void print_row(const struct report *rp, struct table *t,
 
 		if (share < 0)
 			continue;
-		table_row(t, (struct cell[]) {
-			[T]	= cell_d(filter_time(&rp->filter, heatmap_time(h, c))),
-			[T_END]	= cell_d(filter_time(&rp->filter, heatmap_time(h, c + 1))),
-			[PID]	= cell_u(h->pid),
-			[CLASS]	= cell_s(class_name(s->class)),
-			[START]	= cell_u(heatmap_address(h, b, step)),
-			[END]	= cell_u(end),
-			[SHARE]	= cell_d(share),
-			[PATH]	= cell_s(s->name),
+		table_row(t, &(struct heatmap_row) {
+			.t = filter_time(&rp->filter, heatmap_time(h, c)),
+			.t_end = filter_time(&rp->filter, heatmap_time(h, c + 1)),
+			.pid = h->pid,
+			.class = class_name(s->class),
+			.start = heatmap_address(h, b, step), .end = end,
+			.share = share,
+			.path = s->name,
 		});
 	}
 }
@@ -702,7 +708,7 @@ static void print_table(const struct report *rp)
 {
 	const struct maps *m = rp->data;
 	const struct heatmap *h = m->targets.base;
-	struct table *t = report_table(rp, &desc);
+	struct table *t = report_table(rp, &heatmap_table);
 	unsigned int step;
 	size_t i, j;
 

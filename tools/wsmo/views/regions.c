@@ -11,23 +11,31 @@
 #include "libwsmon/names.h"
 #include "report.h"
 
-enum { T, PID, COMM, CLASS, START, END, SIZE, SHARE, FREQ, AGE, PATH };
-
-static const struct column columns[] = {
-	[T]	= { "t", "TIME", COL_T, 8, 0 },
-	[PID]	= { "pid", "PID", COL_COUNT, 7, 0 },
-	[COMM]	= { "comm", "COMM", COL_TEXT, 4, NOT_HUMAN },
-	[CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0 },
-	[START]	= { "start", "START", COL_ADDR, 14, 0 },
-	[END]	= { "end", "END", COL_ADDR, 14, 0 },
-	[SIZE]	= { "size", "SIZE", COL_SIZE, 10, NOT_JSON | NOT_CSV },
-	[SHARE]	= { "share", "SHARE", COL_RATIO, 7, 0 },
-	[FREQ]	= { "freq", "FREQ", COL_RATIO, 7, 0 },
-	[AGE]	= { "age_ms", "AGE", COL_MS, 7, 0 },
-	[PATH]	= { "path", "MAPPING", COL_TEXT, 8, 0 },
+struct region_row {
+	double t;
+	__u64 pid;
+	const char *comm, *class;
+	__u64 start, end, size;
+	double share, freq;
+	__u64 age_ms;
+	const char *path;
 };
 
-static const struct table_desc desc = TABLE_DESC("region", columns);
+#define ROW struct region_row
+
+TABLE(regions_table, "region",
+	COL(t, T, 8, "TIME", 0, "time of the snapshot"),
+	COL(pid, COUNT, 7, "PID", 0, "the process"),
+	COL(comm, TEXT, 4, "COMM", NOT_HUMAN, "its name"),
+	COL(class, TEXT, 7, "CLASS", 0, "class of memory"),
+	COL(start, ADDR, 14, "START", 0, "first address"),
+	COL(end, ADDR, 14, "END", 0, "end, exclusive"),
+	COL(size, SIZE, 10, "SIZE", NOT_JSON | NOT_CSV, ""),
+	COL(share, RATIO, 7, "SHARE", 0,
+	    "share of its pages accessed within an aggregation interval, a moving average"),
+	COL(freq, RATIO, 7, "FREQ", 0, "share of sampling rounds that found its samples accessed"),
+	COL(age_ms, MS, 7, "AGE", 0, "time since the share last changed much"),
+	COL(path, TEXT, 8, "MAPPING", 0, "name of the mapping"));
 
 /** struct regions_options - the command line */
 static struct regions_options {
@@ -60,7 +68,7 @@ static void regions_begin(struct report *rp)
 	r->areas = need(areas_new());
 	if (options.fine)
 		r->fine = need(fine_new(rp->reader.header.page_size));
-	r->table = report_table(rp, &desc);
+	r->table = report_table(rp, &regions_table);
 	r->rp = rp;
 	rp->data = r;
 }
@@ -71,18 +79,15 @@ static void row(void *arg, const struct wsmon_region_entry *e)
 
 	if (!filter_wants_class(&r->rp->filter, e->class))
 		return;
-	table_row(r->table, (struct cell[]) {
-		[T]	= cell_d(filter_time(&r->rp->filter, r->rec->rec.time_ns)),
-		[PID]	= cell_u(r->rec->pid),
-		[COMM]	= cell_s(collect_comm(&r->names, r->rec->pid)),
-		[CLASS]	= cell_s(class_name(e->class)),
-		[START]	= cell_u(e->start),
-		[END]	= cell_u(e->end),
-		[SIZE]	= cell_u(e->end - e->start),
-		[SHARE]	= cell_d((double)e->share / WSMON_SHARE_ONE),
-		[FREQ]	= cell_d((double)e->freq / WSMON_SHARE_ONE),
-		[AGE]	= cell_u(e->age_ms),
-		[PATH]	= cell_s(areas_path(r->areas, r->rec->pid, e->area)),
+	table_row(r->table, &(struct region_row) {
+		.t = filter_time(&r->rp->filter, r->rec->rec.time_ns),
+		.pid = r->rec->pid, .comm = collect_comm(&r->names, r->rec->pid),
+		.class = class_name(e->class),
+		.start = e->start, .end = e->end, .size = e->end - e->start,
+		.share = (double)e->share / WSMON_SHARE_ONE,
+		.freq = (double)e->freq / WSMON_SHARE_ONE,
+		.age_ms = e->age_ms,
+		.path = areas_path(r->areas, r->rec->pid, e->area),
 	});
 }
 
