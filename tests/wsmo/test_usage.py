@@ -171,7 +171,7 @@ def processes():
 
 def narrow():
     """On a narrow terminal rows go on in the next lines, between columns; nothing is left out."""
-    views_of = {"main": "summary wss hot regions idle act", "stacks": "summary peaks hot", "allocs": "alloc",
+    views_of = {"main": "summary wss hot regions idle act records", "stacks": "summary peaks hot", "allocs": "alloc",
                 "family": "summary wss", "cgroup": "summary wss", "who": "who"}
     with Directory() as d, Proc() as tree:
         odd_tree(tree)
