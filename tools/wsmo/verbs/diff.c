@@ -342,8 +342,9 @@ static void add_snapshot(struct diff *d, const struct wsmon_rec_snapshot *s)
 }
 
 /* Begin to read recording 0 or 1; @window_us 0 is the shortest */
-static void diff_begin(struct diff *d, int at, const struct wsmon_attrs *attrs, __u64 window_us)
+static void diff_begin(struct diff *d, int at, struct wsmon_reader *reader, __u64 window_us)
 {
+	const struct wsmon_attrs *attrs = &reader->header.attrs;
 	struct diff_side *side = &d->side[at];
 	bool by_region = d->by >= DIFF_MAPPING;
 
@@ -351,7 +352,7 @@ static void diff_begin(struct diff *d, int at, const struct wsmon_attrs *attrs, 
 	d->time_ns = 0;
 	collect_init(&d->names);
 	if (by_region)
-		d->places = need(places_new());
+		d->places = need(places_new(reader));
 	side->aggr_us = attrs->aggr_us;
 	side->window_us = by_region ? attrs->aggr_us : window_us ?: attrs->windows_us[0];
 	side->apart = side->aggr_us ? (double)side->window_us / side->aggr_us : 1;
@@ -470,7 +471,7 @@ static void begin(struct report *rp)
 	struct job *job = rp->data;
 	int at = job->rp.file == job->file[1];
 
-	diff_begin(&job->diff, at, &rp->reader.header.attrs,
+	diff_begin(&job->diff, at, &rp->reader,
 		   rp->filter.nr_windows ? rp->filter.windows[0] : 0);
 	job->diff.side[at].real_ns = rp->reader.header.real_ns;
 }

@@ -76,7 +76,7 @@ static void hot_begin(struct report *rp)
 {
 	struct view *v = need(calloc(1, sizeof(*v)));
 
-	v->places = need(places_new());
+	v->places = need(places_new(&rp->reader));
 	v->hot.place = place;
 	v->hot.data = v->places;
 	rp->data = v;

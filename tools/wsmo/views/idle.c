@@ -92,7 +92,6 @@ struct row {
 /** struct idle - the view's own data */
 struct idle {
 	struct collected names;
-	struct areas *areas;
 	struct sorted lasts;
 };
 
@@ -101,7 +100,7 @@ static void idle_begin(struct report *rp)
 	struct idle *v = need(calloc(1, sizeof(*v)));
 
 	collect_init(&v->names);
-	v->areas = need(areas_new());
+	rp->reader.areas = need(areas_new());
 	v->lasts = (struct sorted) {
 		.size = sizeof(struct last), .max = TARGETS_MAX, .compare = compare_pids, .lazy = true,
 	};
@@ -148,10 +147,6 @@ static void idle_record(struct report *rp, const struct wsmon_record *rec)
 	struct last *l;
 
 	collect_name(&v->names, rec);
-	/* names are looked up at the end; areas after --time may have other names */
-	if (rec->type == WSMON_REC_AREA &&
-	    (__s64)(rec->time_ns - rp->filter.zero_ns) <= rp->filter.to_ns)
-		areas_add(v->areas, (const void *)rec);
 	if (rec->type == WSMON_REC_SNAPSHOT)
 		take_snapshot(rp, (const void *)rec);
 	else if (rec->type == WSMON_REC_TARGET)
@@ -206,7 +201,7 @@ static void print_row(const struct report *rp, struct table *table, const struct
 		.watched_ns = watched(l),
 		.class = class_name(row->class),
 		.path = options.mappings && row->class ?
-			areas_path(v->areas, l->pid, row->index) : NULL,
+			wsmon_area_path(&rp->reader, l->pid, row->index) : NULL,
 		.mapped = row->mapped + 0.5, .used = row->used + 0.5,
 		.idle_1s = row->idle[0] + 0.5, .idle_10s = row->idle[1] + 0.5,
 		.idle_1min = row->idle[2] + 0.5, .idle_5min = row->idle[3] + 0.5,
@@ -284,7 +279,6 @@ static void idle_end(struct report *rp)
 		free(l[i].region);
 	free(l);
 	collect_free(&v->names);
-	areas_free(v->areas);
 	free(v);
 }
 

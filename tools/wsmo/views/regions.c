@@ -46,7 +46,6 @@ static struct regions_options {
  * struct regions - the view's own data
  * @table:	the rows
  * @names:	names of processes
- * @areas:	names of mappings
  * @fine:	evidence for parts of regions; NULL without --fine
  * @rp:		the run of the report
  * @rec:	the snapshot being printed
@@ -54,7 +53,6 @@ static struct regions_options {
 struct regions {
 	struct table *table;
 	struct collected names;
-	struct areas *areas;
 	struct fine *fine;
 	struct report *rp;
 	const struct wsmon_rec_snapshot *rec;
@@ -65,7 +63,7 @@ static void regions_begin(struct report *rp)
 	struct regions *r = need(calloc(1, sizeof(*r)));
 
 	collect_init(&r->names);
-	r->areas = need(areas_new());
+	rp->reader.areas = need(areas_new());
 	if (options.fine)
 		r->fine = need(fine_new(rp->reader.header.page_size));
 	r->table = report_table(rp, &regions_table);
@@ -87,7 +85,7 @@ static void row(void *arg, const struct wsmon_region_entry *e)
 		.share = (double)e->share / WSMON_SHARE_ONE,
 		.freq = (double)e->freq / WSMON_SHARE_ONE,
 		.age_ms = e->age_ms,
-		.path = areas_path(r->areas, r->rec->pid, e->area),
+		.path = wsmon_area_path(&r->rp->reader, r->rec->pid, e->area),
 	});
 }
 
@@ -109,8 +107,6 @@ static void regions_record(struct report *rp, const struct wsmon_record *rec)
 	struct regions *r = rp->data;
 
 	collect_name(&r->names, rec);
-	if (rec->type == WSMON_REC_AREA)
-		areas_add(r->areas, (const void *)rec);
 	if (rec->type == WSMON_REC_SNAPSHOT && filter_wants(&rp->filter, rec))
 		snapshot(r, (const void *)rec);
 	else if (r->fine && rec->type != WSMON_REC_SNAPSHOT)
@@ -125,7 +121,6 @@ static void regions_end(struct report *rp)
 	if (r->fine && fine_full(r->fine))
 		msg("too many processes or regions for --fine: some are not divided");
 	collect_free(&r->names);
-	areas_free(r->areas);
 	fine_free(r->fine);
 	free(r);
 }
