@@ -26,6 +26,7 @@
 #include "live/cgroup.h"
 #include "live/session.h"
 #include "mem.h"
+#include "views/asset.h"
 
 static int compare_row_keys(const void *x, const void *y)
 {
@@ -545,19 +546,14 @@ static void name_row(char *name, size_t size, const struct rows *rows, const str
 	}
 }
 
+ASSET(mem_gp, "tools/wsmo/verbs/mem.gp");
+
 /* Draw rows; Return: 0, or -1 after a message */
 static int mem_draw(const struct mem *mem, struct rows *rows)
 {
-	static const struct {
-		const char *name, *color;
-	} part[] = {
-		{ "in use", "#d55e00" }, { "private", "#0072b2" }, { "shared", "#56b4e9" },
-		{ "in swap", "#b0b0b0" },
-	};
-	size_t max = mem->top && mem->top < BARS ? mem->top : BARS, i, k;
+	size_t max = mem->top && mem->top < BARS ? mem->top : BARS, i;
 	struct picture picture = mem->picture;
 	char name[256], text[PLOT_TEXT], size[UNITS_LEN];
-	const char *comma = "plot";
 	struct plot p;
 
 	mem_sort(mem, rows);
@@ -579,9 +575,7 @@ static int mem_draw(const struct mem *mem, struct rows *rows)
 		plot_printf(&p, "%zu %.9g %.9g %.9g %.9g\n", max - i, use / 1048576, rest / 1048576,
 			    shared / 1048576, row_bytes(row, MEM_SWAP) / 1048576.0);
 	}
-	plot_printf(&p, "END\nset grid x lc rgb '#d0d0d0' lt 1\nset border 3\nset tics nomirror\n"
-		    "set key above Left reverse\nset xrange [0:*]\nset yrange [0.3:%zu.7]\n"
-		    "set xlabel 'MiB resident, or in swap (in parentheses: mapped)'\nset ytics (", max);
+	plot_printf(&p, "END\nset ytics (");
 	for (i = 0; i < max; i++) {
 		const struct row *row = rows->row[i];
 		size_t len;
@@ -592,20 +586,7 @@ static int mem_draw(const struct mem *mem, struct rows *rows)
 			 units_short(size, row_bytes(row, MEM_VIRTUAL)));
 		plot_printf(&p, "%s%s %zu", i ? ", " : "", plot_tic(text, name), max - i);
 	}
-	plot_printf(&p, ")\n");
-	for (k = mem->input || mem->live ? 0 : 1; k < ARRAY_SIZE(part); k++, comma = ",") {
-		char from[32] = "0", to[32] = "$2";
-
-		for (i = 0; i < k; i++) {
-			static const char * const sums[] = { "$2", "$2+$3", "$2+$3+$4", "$2+$3+$4+$5" };
-
-			snprintf(from, sizeof(from), "%s", sums[k - 1]);
-			snprintf(to, sizeof(to), "%s", sums[k]);
-		}
-		plot_printf(&p, "%s $bars using (%s):1:(%s):(%s):($1-0.35):($1+0.35) with boxxyerror fs solid noborder fc rgb '%s' title '%s'",
-			    comma, from, from, to, part[k].color, part[k].name);
-	}
-	plot_printf(&p, "\n");
+	plot_printf(&p, ")\nbars = %zu\nfirst = %d\n%s", max, mem->input || mem->live ? 1 : 2, mem_gp);
 	return plot_close(&p);
 }
 

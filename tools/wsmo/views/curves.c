@@ -64,10 +64,7 @@ static int open_picture(struct plot *p, const struct picture *picture,
 		    picture->file, cs->nr);
 		return -1;
 	}
-	if (plot_open(p, picture))
-		return -1;
-	plot_axes(p);
-	return 0;
+	return plot_open(p, picture);
 }
 
 static const char *title(char *buf, const struct wsmon_curve *of)
@@ -84,19 +81,14 @@ static const char *title(char *buf, const struct wsmon_curve *of)
 	return plot_text(buf, name);
 }
 
-/* Each curve: its band, its line, and points on it */
-static void plot_lines(struct plot *p, const struct wsmon_curves *cs,
-		       const char *points)
+static void plot_curves(struct plot *p, const struct wsmon_curves *cs, const char *dots)
 {
 	char text[PLOT_TEXT];
 	size_t i;
 
-	for (i = 0; i < cs->nr; i++) {
-		plot_line(p, i, title(text, &cs->of[i]));
-		plot_printf(p, ", $points%zu using 1:2 with points pt 7 lc rgb '#%s' %s",
-			    i, plot_colors[i], points);
-	}
-	plot_printf(p, "\n");
+	for (i = 0; i < cs->nr; i++)
+		plot_printf(p, "title%zu = %s\n", i, title(text, &cs->of[i]));
+	plot_lines(p, cs->nr, dots, 0);
 }
 
 /* Tics at the windows, which are seldom powers of ten */
@@ -148,7 +140,7 @@ static int curve_plot(const struct picture *picture, const struct wsmon_curves *
 	plot_printf(&p, "set logscale x\nset yrange [0:*]\n");
 	plot_printf(&p, "set xlabel 'window'\nset ylabel 'working set, %s (band: 95 %% interval)'\n",
 		    unit.name);
-	plot_lines(&p, cs, "ps 0.6 notitle");
+	plot_curves(&p, cs, "ps 0.6");
 	return plot_close(&p);
 }
 
@@ -212,7 +204,7 @@ static int sizing_plot(const struct picture *picture, const struct wsmon_curves 
 	plot_printf(&p, "set logscale y\nset xrange [0:*]\n");
 	plot_printf(&p, "set ylabel 'refaults a second (band: 95 %% interval)'\n");
 	mark_knees(&p, choice, unit);
-	plot_lines(&p, cs, "ps 1.2 notitle");
+	plot_curves(&p, cs, "ps 1.2");
 	return plot_close(&p);
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asset.h"
 #include "collect.h"
 #include "core/cli.h"
 #include "core/table.h"
@@ -707,6 +708,8 @@ static void who_folded(FILE *f, const struct who *w)
  * above the share that was written.
  */
 
+ASSET(who_gp, "tools/wsmo/views/who.gp");
+
 /* Pixels: min. size of a cell, height of a line if there is room, margins */
 #define CELL_WIDTH	46
 #define LINE_HEIGHT		30
@@ -831,18 +834,15 @@ static int who_picture(const struct picture *picture, const struct who *w, size_
 	}
 	err = plot_open(&p, &sized);
 	if (!err) {
-		plot_printf(&p, "unset key\nunset tics\nunset border\n");
-		plot_printf(&p, "set lmargin at screen %g\nset rmargin at screen %g\n",
-			    (double)LEFT / width, 1 - (double)RIGHT / width);
-		plot_printf(&p, "set tmargin at screen %g\nset bmargin at screen %g\n",
-			    1 - (double)ABOVE / height, (double)BELOW / height);
-		plot_printf(&p, "set xrange [-0.5:%g]\nset yrange [0:%zu]\n", m.objects - 0.5, m.threads);
+		plot_printf(&p, "left = %g\nright = %g\ntop = %g\nbottom = %g\nobjects = %zu\nthreads = %zu\n",
+			    (double)LEFT / width, 1 - (double)RIGHT / width, 1 - (double)ABOVE / height,
+			    (double)BELOW / height, m.objects, m.threads);
 		plot_printf(&p, "set label %s at screen %g,%g\n", plot_text(text, title), 12.0 / width,
 			    1 - 16.0 / height);
 		plot_names(&p, &m);
 		plot_legend(&p, width, height);
 		plot_cells(&p, &m);
-		plot_printf(&p, "plot $cells using 1:2:3:4:5:6:7 with boxxyerror fc rgb variable fs solid noborder, $cells using 1:2:8 with labels font ',8'\n");
+		plot_printf(&p, "%s", who_gp);
 		err = plot_close(&p);
 	}
 	who_map_free(&m);

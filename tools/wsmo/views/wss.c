@@ -166,18 +166,15 @@ static void plot_curves(struct plot *p, const struct collected *kept)
 {
 	const struct wsmon_wss_rows *rows = &kept->rows, *rss = &kept->rss;
 	char title[128], text[PLOT_TEXT];
-	size_t i, n = 0;
+	size_t i, lines = 0, others = 0;
 
-	for (i = 0; i < rows->nr; i = wsmon_wss_series(rows, i), n++) {
+	for (i = 0; i < rows->nr; i = wsmon_wss_series(rows, i)) {
 		series_name(title, sizeof(title), kept, &rows->row[i]);
-		plot_line(p, n, plot_text(text, title));
+		plot_printf(p, "title%zu = %s\n", lines++, plot_text(text, title));
 	}
-	for (i = 0, n = 0; i < rss->nr; i = wsmon_wss_series(rss, i), n++) {
-		snprintf(title, sizeof(title), "resident (%u)", rss->row[i].pid);
-		plot_printf(p, ", $rss%zu using 1:2 with lines dt 2 lw 1.5 lc rgb '#444444' title %s",
-			    n, plot_text(text, title));
-	}
-	plot_printf(p, "\n");
+	for (i = 0; i < rss->nr; i = wsmon_wss_series(rss, i))
+		plot_printf(p, "other_title%zu = 'resident (%u)'\n", others++, rss->row[i].pid);
+	plot_lines(p, lines, "", others);
 }
 
 /* Draw working sets over time. Return: 0, or -1 after a message */
@@ -207,8 +204,7 @@ static int draw(const struct report *rp)
 	for (i = 0, n = 0; i < rows->nr; i = wsmon_wss_series(rows, i))
 		plot_data(&p, &ax, "line", n++, rows, i, wsmon_wss_series(rows, i));
 	for (i = 0, n = 0; i < rss->nr; i = wsmon_wss_series(rss, i))
-		plot_data(&p, &ax, "rss", n++, rss, i, wsmon_wss_series(rss, i));
-	plot_axes(&p);
+		plot_data(&p, &ax, "other", n++, rss, i, wsmon_wss_series(rss, i));
 	plot_printf(&p, "set yrange [0:*]\nset autoscale xfix\n");
 	plot_printf(&p, "set xlabel 'time, %s'\nset ylabel 'size, %s (band: 95 %% interval)'\n",
 		    ax.time, ax.size);
