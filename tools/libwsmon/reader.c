@@ -794,7 +794,7 @@ int wsmon_next(struct wsmon_reader *r, const struct wsmon_record **rec)
 	do {
 		res = next(r, rec);
 	} while (res > 0 && r->no_snapshots && is_snapshot(*rec));
-	if (res > 0 && r->areas && (*rec)->type == WSMON_REC_AREA)
+	if (res > 0 && r->areas && (*rec)->type == WSMON_REC_AREA && (*rec)->time_ns <= r->to_ns)
 		areas_add(r->areas, (const void *)*rec);
 	return res;
 }

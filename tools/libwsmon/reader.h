@@ -51,7 +51,8 @@ struct unwanted;
  * @have_header: @header is valid
  * @header:	the header
  * @error:	message of the last failure: the problem and a remedy
- * @areas:	names of the areas so far; NULL: the reader does not keep them
+ * @areas:	names of the areas so far, of times up to @to_ns, for wsmon_area_path(); NULL: the
+ *		reader does not keep them. Its user may allocate it
  * @own_fd:	wsmon_close() closes @fd
  * @no_snapshots: wsmon_next() leaves out snapshots
  */

@@ -157,6 +157,9 @@ vendor:
 # Files included by assembler directives, which -MMD does not list
 $(patsubst %,%/$(WSMO_DIR)/views/html.o,$(WSMO_OBJ) $(WSMO_OBJ_ASAN)): \
 	$(wildcard $(WSMO_DIR)/views/html/* $(WSMO_UPLOT)/*)
+$(foreach name,views/plot views/heatmap views/who verbs/mem,\
+	$(patsubst %,%/$(WSMO_DIR)/$(name).o,$(WSMO_OBJ) $(WSMO_OBJ_ASAN))): \
+	$(wildcard $(WSMO_DIR)/views/*.gp $(WSMO_DIR)/verbs/*.gp)
 
 # completion of the shells, from the command's own tables of options
 .PHONY: completion

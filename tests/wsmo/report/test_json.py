@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""JSON of every view against Documentation/reference/json.rst; test_top and test_mem do so for top and mem."""
+"""JSON of every view against Documentation/reference/json.rst; test_top and test_mem do so for top and mem.
+
+The tables of the document are the columns of wsmo's tables: --accept writes them.
+"""
 import json
 import os
 import re
+import textwrap
 
 import records as r
 import samples
@@ -17,8 +21,8 @@ HEAD = {"type", "t", "time_ns", "size"}
 # Never there in these recordings: no file has debug information
 UNSEEN = {(kind, field) for kind in ("alloc", "frame", "who")
           for field in ("function", "file", "line")}
-# What the suite goals sees of wsmo act
-UNSEEN |= {("goal", field) for field in ("goal", "target", "last", "mean", "reached", "quota_bytes")}
+# Tables of wsmo act, which the suites goals and schemes see
+OF_ACT = "goal", "action", "scheme"
 
 
 def rows(text):
@@ -51,6 +55,52 @@ def documented():
         views.setdefault(view, {})[name] = {
             field: (unit, meaning) for field, unit, meaning in rows(body)}
     return views, raw
+
+
+def table(fields):
+    """Return: the simple table of fields, each with its unit and meaning"""
+    head = ("Field", "Unit", "Meaning")
+    widths = [max(len(row[i]) for row in [head] + fields) for i in (0, 1)]
+    literal = lambda m: m.group(0).replace(" ", "\0")
+    wrapped = [(field, unit, textwrap.wrap(re.sub("``.*?``", literal, meaning), 96 - sum(widths),
+                                           break_on_hyphens=False)) for field, unit, meaning in fields]
+    widths.append(max(len(line) for row in wrapped for line in row[2] + [head[2]]))
+    rule = "  ".join("=" * width for width in widths)
+    lines = [rule, "%-*s  %-*s  %s" % (widths[0], head[0], widths[1], head[1], head[2]), rule]
+    for field, unit, meaning in wrapped:
+        lines += [("%-*s  %-*s  %s" % (widths[0], at, widths[1], of, line)).rstrip()
+                  for at, of, line in zip([field] + [""] * len(meaning), [unit] + [""] * len(meaning), meaning)]
+    return "\n".join(lines + [rule]).replace("\0", " ") + "\n"
+
+
+def generated(text):
+    """Return: the document with the tables that wsmo has; a table without a section gets one"""
+    views = dict(re.findall(r"^  (\w+) +(.*)$", run("report", "--help").stdout.decode(), re.M))
+    kinds = {}
+    for program in "report", "act", "top":
+        for line in run(program, "--list-columns").stdout.decode().splitlines():
+            kind, *column = line.split("\t")
+            kinds.setdefault(kind, {})[column[0]] = column
+    del kinds["raw"]  # a line of its CSV is no object
+    for kind, fields in kinds.items():
+        if not re.search("^%s\n=+$" % kind, text, re.M):
+            help_text = views[kind]
+            text = re.sub(r"(?m)^raw\n===$", lambda m: "%s\n%s\n\n``wsmo report %s``: %s.\n\n====\n====\n\n%s" % (
+                kind, "=" * len(kind), kind, help_text[0].lower() + help_text[1:], m.group(0)), text)
+        text = re.sub(r"(?ms)^(%s\n=+\n\n.*?\n\n)=.*?=\n(?=\n)" % kind, lambda m: m.group(1) + table(list(fields.values())),
+                      text, count=1)
+    return text
+
+
+def test_tables_are_columns(accept):
+    with open(DOCUMENT) as f:
+        text = f.read()
+    new = generated(text)
+    if accept and new != text:
+        with open(DOCUMENT, "w") as f:
+            f.write(new)
+    ok(accept or new == text, "json.rst has the columns of all tables; --accept writes them",
+       *set(new.splitlines()) ^ set(text.splitlines()))
 
 
 def wrong(kind, fields, x):
@@ -91,7 +141,7 @@ def tables(views):
                     if why:
                         bad.append((kind, why, x))
         ok(not bad, "report %s is as documented" % view, len(bad), *bad[:3])
-        missing = {(kind, field) for kind in kinds for field in kinds[kind]} - seen - UNSEEN
+        missing = {(kind, field) for kind in kinds if kind not in OF_ACT for field in kinds[kind]} - seen - UNSEEN
         ok(not missing, "all that is documented of %s is printed" % view, missing)
 
 
@@ -116,7 +166,7 @@ def records(raw):
 def test_documented():
     views, raw = documented()
     # suites of their own do these
-    del views["top"], views["diff"], views["mem"], views["sizing"]["verify"]
+    del views["top"], views["diff"], views["mem"], views["check"], views["sizing"]["verify"]
     names = run("report", "--list-options").stdout.decode().split()[1].split("|")
     ok(set(views) | {"raw", "html"} == set(names), "every view is documented", names)
     tables(views)

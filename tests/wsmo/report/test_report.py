@@ -188,6 +188,19 @@ def test_filters():
        result.stdout.decode())
 
 
+def test_record_counts():
+    """Each type of record that raw prints counts, with its size."""
+    for data in samples.main(), samples.stacks(), samples.cgroup(), samples.allocs():
+        for args in (), ("--time", "1,2"), ("--pid", "77"):
+            want = {}
+            for x in json_lines("report", "raw", *args, stdin=data)[1:]:
+                n, size = want.get(x["type"], (0, 0))
+                want[x["type"]] = n + 1, size + x["size"]
+            got = json_lines("report", "records", *args, stdin=data)
+            ok({x["record"]: (x["count"], x["bytes"]) for x in got} == want and len(got) == len(want),
+               "types of records " + " ".join(args), got, want)
+
+
 def test_windows():
     """Several in one file: all in wss, in the summary the shortest or those that are named."""
     data = r.header(0, windows_us=(100000, 1000000, 10000000))

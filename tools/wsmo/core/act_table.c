@@ -21,32 +21,38 @@ const char *act_action_name(__u32 action)
 	return unknown;
 }
 
-enum {
-	S_RULE, S_ACTION, S_TRIED, S_APPLIED, S_TRIED_BYTES, S_APPLIED_BYTES, S_REFAULTED,
-	S_SKIPPED, S_GONE, S_SHADOWED, S_FAILED, S_ERRORS, S_CPU, S_DRY_RUN, S_TEXT,
+struct rule_row {
+	__u64 rule;
+	const char *action;
+	__u64 tried, applied, tried_bytes, applied_bytes, refaulted_bytes, skipped_bytes;
+	__u64 gone_bytes, shadowed_bytes, failed;
+	const char *errors;
+	__u64 cpu_ns, dry_run;
+	const char *text;
 };
 
-static const struct column columns[] = {
-	[S_RULE]	  = { "rule", "RULE", COL_COUNT, 4, 0 },
-	[S_ACTION]	  = { "action", "ACTION", COL_TEXT, 10, 0 },
-	[S_TRIED]	  = { "tried", "TIMES", COL_COUNT, 6, 0 },
-	[S_APPLIED]	  = { "applied", "DONE", COL_COUNT, 6, 0 },
-	[S_TRIED_BYTES]	  = { "tried_bytes", "MATCHED", COL_SIZE, 9, 0 },
-	[S_APPLIED_BYTES] = { "applied_bytes", "APPLIED", COL_SIZE, 9, 0 },
-	[S_REFAULTED]	  = { "refaulted_bytes", "REFAULTED", COL_SIZE, 9, 0 },
-	[S_SKIPPED]	  = { "skipped_bytes", "SKIPPED", COL_SIZE, 9, 0 },
-	[S_GONE]	  = { "gone_bytes", "GONE", COL_SIZE, 9, 0 },
-	[S_SHADOWED]	  = { "shadowed_bytes", "SHADOWED", COL_SIZE, 9, 0 },
-	[S_FAILED]	  = { "failed", "FAILED", COL_COUNT, 6, 0 },
-	[S_ERRORS]	  = { "errors", "ERRORS", COL_TEXT, 6, 0 },
-	[S_CPU]		  = { "cpu_ns", "CPU", COL_NS, 7, 0 },
-	[S_DRY_RUN]	  = { "dry_run", "DRY", COL_COUNT, 1, NOT_HUMAN },
-	[S_TEXT]	  = { "text", "THE RULE", COL_TEXT, 8, 0 },
-};
+#define ROW struct rule_row
 
-const struct table_desc act_desc = {
-	.type = "rule", .columns = columns, .nr = ARRAY_SIZE(columns),
-};
+TABLE(rule_table, "rule",
+	COL(rule, COUNT, 4, "RULE", 0,
+	    "number of the rule; the first rule that matches is applied"),
+	COL(action, TEXT, 10, "ACTION", 0, "action of the rule"),
+	COL(tried, COUNT, 6, "TIMES", 0, "ranges to which the rule was applied"),
+	COL(applied, COUNT, 6, "DONE", 0, "ranges on which the rule had an effect"),
+	COL(tried_bytes, SIZE, 9, "MATCHED", 0, "memory to which the rule was applied"),
+	COL(applied_bytes, SIZE, 9, "APPLIED", 0, "memory on which the rule had an effect"),
+	COL(refaulted_bytes, SIZE, 9, "REFAULTED", 0, "memory that was paged out and came back"),
+	COL(skipped_bytes, SIZE, 9, "SKIPPED", 0,
+	    "memory left alone: of other classes, locked, without swap, or because it came back "
+	    "before"),
+	COL(gone_bytes, SIZE, 9, "GONE", 0, "memory unmapped before the rule was applied"),
+	COL(shadowed_bytes, SIZE, 9, "SHADOWED", 0,
+	    "memory that matches at the end but belongs to an earlier rule"),
+	COL(failed, COUNT, 6, "FAILED", 0, "calls that the kernel refused"),
+	COL(errors, TEXT, 6, "ERRORS", 0, "the errors of these calls, and the number of each"),
+	COL(cpu_ns, NS, 7, "CPU", 0, "CPU time of the rule"),
+	COL(dry_run, COUNT, 1, "DRY", NOT_HUMAN, "1 for a dry run, otherwise 0"),
+	COL(text, TEXT, 8, "THE RULE", 0, "the rule"));
 
 static const char *error_name(char *buf, size_t size, __u32 err)
 {
@@ -75,26 +81,26 @@ static __u64 list_errors(char *text, size_t size, const struct wsmon_rec_act *re
 	return sum;
 }
 
+struct table *act_table(FILE *f, enum table_format format)
+{
+	return table_new_on(f, &rule_table, format);
+}
+
 void act_row(struct table *t, const struct wsmon_rec_act *rec)
 {
 	char errors[64 * WSMON_ACT_ERRORS];
 	__u64 failed = list_errors(errors, sizeof(errors), rec);
 
-	table_row(t, (struct cell[]) {
-		[S_RULE]	  = cell_u(rec->rule + 1ULL),
-		[S_ACTION]	  = cell_s(act_action_name(rec->action)),
-		[S_TRIED]	  = cell_u(rec->tried),
-		[S_APPLIED]	  = cell_u(rec->applied),
-		[S_TRIED_BYTES]	  = cell_u(rec->tried_bytes),
-		[S_APPLIED_BYTES] = cell_u(rec->applied_bytes),
-		[S_REFAULTED]	  = cell_u(rec->refaulted_bytes),
-		[S_SKIPPED]	  = cell_u(rec->skipped_bytes),
-		[S_GONE]	  = cell_u(rec->gone_bytes),
-		[S_SHADOWED]	  = cell_u(rec->shadowed_bytes),
-		[S_FAILED]	  = cell_u(failed),
-		[S_ERRORS]	  = cell_s(errors),
-		[S_CPU]		  = cell_u(rec->cpu_ns),
-		[S_DRY_RUN]	  = cell_u(!!(rec->flags & WSMON_ACT_DRY_RUN)),
-		[S_TEXT]	  = cell_s(rec->text),
+	table_row(t, &(struct rule_row) {
+		.rule = rec->rule + 1ULL,
+		.action = act_action_name(rec->action),
+		.tried = rec->tried, .applied = rec->applied,
+		.tried_bytes = rec->tried_bytes, .applied_bytes = rec->applied_bytes,
+		.refaulted_bytes = rec->refaulted_bytes, .skipped_bytes = rec->skipped_bytes,
+		.gone_bytes = rec->gone_bytes, .shadowed_bytes = rec->shadowed_bytes,
+		.failed = failed, .errors = errors,
+		.cpu_ns = rec->cpu_ns,
+		.dry_run = !!(rec->flags & WSMON_ACT_DRY_RUN),
+		.text = rec->text,
 	});
 }

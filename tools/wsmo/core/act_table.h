@@ -13,7 +13,8 @@
 /** act_action_name() - Return: "pageout", ...; "action9" for an unknown action */
 const char *act_action_name(__u32 action);
 
-extern const struct table_desc act_desc;
+/** act_table() - begin the table */
+struct table *act_table(FILE *f, enum table_format format);
 
 /** act_row() - print a rule's figures; its text must end within the record */
 void act_row(struct table *t, const struct wsmon_rec_act *rec);

@@ -536,6 +536,10 @@ void options_parse(const struct command_line *cl, int argc, char **argv)
 		list_options(&argp);
 		exit(WSMO_OK);
 	}
+	if (argc == 2 && !strcmp(argv[1], LIST_COLUMNS) && table_list) {
+		table_list();
+		exit(WSMO_OK);
+	}
 	snprintf(verb_name, sizeof(verb_name), "%s", cl->name);
 	argv[0] = prefix;
 	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP | ARGP_NO_ERRS, NULL, NULL))

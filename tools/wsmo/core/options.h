@@ -16,6 +16,7 @@
  * The only argument of wsmo: print the verbs.
  */
 #define LIST_OPTIONS	"--list-options"
+#define LIST_COLUMNS	"--list-columns"	/* for tests: table_list() */
 
 /**
  * usage_error() - print what is wrong with the command line and exit(2)

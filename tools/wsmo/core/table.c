@@ -16,25 +16,54 @@
 #include "text.h"
 #include "units.h"
 
-/* Does a format have a column? */
-static bool column_is_in(const struct column *c, enum table_format format)
-{
-	return !(c->not_in & (1U << format));
-}
+/* A field of a row */
+union cell {
+	__u64 u;
+	double d;
+	const char *s;
+};
 
-/* Are its cells doubles? */
 static bool column_is_double(const struct column *c)
 {
-	return c->type == COL_T || c->type == COL_RATIO || c->type == COL_RATE ||
-	       c->type == COL_CHANGE;
+	return c->type >= COL_T;
 }
 
-/* Is there a value, and one that can be printed? */
-static bool cell_is_set(const struct column *c, const struct cell *cell)
+static bool column_is_text(const struct column *c)
 {
-	if (!cell->set)
-		return false;
-	return !column_is_double(c) || isfinite(cell->d);
+	return c->type == COL_TEXT || c->type == COL_LIST;
+}
+
+/* Return: NULL if the value is not known, or cannot be printed */
+static const union cell *cell_of(const struct column *c, const void *row)
+{
+	const union cell *cell = (const void *)((const char *)row + c->offset);
+	bool known = column_is_double(c) ? isfinite(cell->d) :
+		     column_is_text(c) ? cell->s != NULL :
+		     !(c->flags & OR_NULL) || cell->u != UNKNOWN_U64;
+
+	return known ? cell : NULL;
+}
+
+/* Defined by the linker: the section that TABLE() fills */
+extern const struct table_desc * const __start_table_descs[];
+extern const struct table_desc * const __stop_table_descs[];
+
+void table_list(void)
+{
+	static const char * const units[] = {
+		[COL_COUNT] = "count", [COL_SIZE] = "bytes", [COL_ADDR] = "address",
+		[COL_NS] = "ns", [COL_US] = "us", [COL_MS] = "ms", [COL_TEXT] = "text",
+		[COL_LIST] = "texts", [COL_T] = "s", [COL_RATIO] = "share",
+		[COL_RATE] = "per s", [COL_CHANGE] = "change",
+	};
+	const struct table_desc * const *desc;
+	const struct column *c;
+
+	for (desc = __start_table_descs; desc < __stop_table_descs; desc++)
+		for (c = (*desc)->columns; c < (*desc)->columns + (*desc)->nr; c++)
+			if (!(c->flags & NOT_JSON))
+				printf("%s\t%s\t%s%s\t%s\n", (*desc)->type, c->key, units[c->type],
+				       c->flags & OR_NULL ? "?" : "", c->help);
 }
 
 /* Rows that libsmartcols aligns, and holds, at once */
@@ -51,12 +80,14 @@ struct table {
 	enum table_format format;
 	struct libscols_table *cols;
 	struct libscols_column *col[TABLE_COLUMNS];
+	bool shown[TABLE_COLUMNS];
 	size_t rows;
 	bool began;
 	unsigned int terminal;	/* its columns; 0: none */
 	/* JSON: one object serves all rows; numbers change in place, texts are replaced */
 	struct json_object *row;
 	struct json_object *member[TABLE_COLUMNS];
+	const struct column *pid;
 };
 
 /* JSON */
@@ -73,9 +104,10 @@ static void setup_json(struct table *t)
 		const struct column *c = &desc->columns[i];
 		struct json_object *o;
 
-		if (!column_is_in(c, TABLE_JSON) || c->type == COL_TEXT ||
-		    c->type == COL_LIST)
+		if (!t->shown[i] || column_is_text(c))
 			continue;
+		if (!strcmp(c->key, "pid"))
+			t->pid = c;
 		if (column_is_double(c)) {
 			o = need(json_object_new_double(0));
 			json_object_set_serializer(o,
@@ -110,49 +142,44 @@ static struct json_object *json_list(const char *lines)
 }
 
 /* Marks the rows of a target with a secondary MMU: its figures mean less */
-static void json_secondary(const struct table *t, const struct cell *cells)
+static void json_secondary(const struct table *t, const void *row)
 {
 	static const char key[] = "secondary_mmu";
-	size_t i;
+	const union cell *pid = t->pid ? cell_of(t->pid, row) : NULL;
 
 	json_object_object_del(t->row, key);
-	for (i = 0; i < t->desc->nr; i++)
-		if (!strcmp(t->desc->columns[i].key, "pid") && cells[i].set &&
-		    secondary_has(cells[i].u))
-			json_object_object_add(t->row, key,
-					       json_object_new_boolean(1));
+	if (pid && secondary_has(pid->u))
+		json_object_object_add(t->row, key, json_object_new_boolean(1));
 }
 
-static void row_json(const struct table *t, const struct cell *cells)
+/* Return: NULL for null */
+static struct json_object *json_value(const struct table *t, size_t i, const void *row)
+{
+	const struct column *c = &t->desc->columns[i];
+	const union cell *cell = cell_of(c, row);
+
+	if (!cell)
+		return NULL;
+	if (c->type == COL_TEXT)
+		return json_text(cell->s);
+	if (c->type == COL_LIST)
+		return json_list(cell->s);
+	if (column_is_double(c))
+		json_object_set_double(t->member[i], cell->d);
+	else
+		json_object_set_uint64(t->member[i], cell->u);
+	return json_object_get(t->member[i]);
+}
+
+static void row_json(const struct table *t, const void *row)
 {
 	size_t i;
 
-	for (i = 0; i < t->desc->nr; i++) {
-		const struct column *c = &t->desc->columns[i];
-		struct json_object *o = t->member[i];
-
-		if (!column_is_in(c, TABLE_JSON))
-			continue;
-		if (!cell_is_set(c, &cells[i])) {
-			json_object_object_add(t->row, c->key, NULL);
-			continue;
-		}
-		if (c->type == COL_TEXT) {
-			json_object_object_add(t->row, c->key,
-					       json_text(cells[i].s));
-			continue;
-		}
-		if (c->type == COL_LIST) {
-			json_object_object_add(t->row, c->key, json_list(cells[i].s));
-			continue;
-		}
-		if (column_is_double(c))
-			json_object_set_double(o, cells[i].d);
-		else
-			json_object_set_uint64(o, cells[i].u);
-		json_object_object_add(t->row, c->key, json_object_get(o));
-	}
-	json_secondary(t, cells);
+	for (i = 0; i < t->desc->nr; i++)
+		if (t->shown[i])
+			json_object_object_add(t->row, t->desc->columns[i].key,
+					       json_value(t, i, row));
+	json_secondary(t, row);
 	text_put_json(t->f, json_object_to_json_string_ext(t->row, JSON_C_TO_STRING_PLAIN |
 							JSON_C_TO_STRING_NOZERO |
 							JSON_C_TO_STRING_NOSLASHESCAPE));
@@ -160,11 +187,6 @@ static void row_json(const struct table *t, const struct cell *cells)
 }
 
 /* Tables for people, raw tables and CSV */
-
-static bool shown(const struct table *t, size_t i)
-{
-	return column_is_in(&t->desc->columns[i], t->format);
-}
 
 static void setup_cols(struct table *t)
 {
@@ -176,7 +198,7 @@ static void setup_cols(struct table *t)
 	for (i = 0; i < t->desc->nr; i++) {
 		const struct column *c = &t->desc->columns[i];
 
-		if (!shown(t, i))
+		if (!t->shown[i])
 			continue;
 		t->col[i] = need(scols_table_new_column(t->cols, c->head, c->width,
 				c->type == COL_TEXT ? 0 : SCOLS_FL_RIGHT));
@@ -194,17 +216,25 @@ struct table *table_new_on(FILE *f, const struct table_desc *desc,
 {
 	struct table *t = need(calloc(1, sizeof(*t)));
 	unsigned int lines;
+	size_t i;
 
 	t->f = f;
 	t->desc = desc;
 	t->format = format;
 	if (isatty(fileno(f)))
 		term_size(&t->terminal, &lines);
-	if (format == TABLE_JSON)
-		setup_json(t);
-	else if (format != TABLE_CSV && !desc->list)
-		setup_cols(t);
+	for (i = 0; i < desc->nr; i++)
+		t->shown[i] = !(desc->columns[i].flags & 1U << format);
 	return t;
+}
+
+void table_show(struct table *t, size_t offset, unsigned int formats, bool yes)
+{
+	size_t i;
+
+	for (i = 0; i < t->desc->nr; i++)
+		if (t->desc->columns[i].offset == offset && formats & 1U << t->format)
+			t->shown[i] = yes;
 }
 
 /* The lines of a COL_LIST cell, with semicolons between them */
@@ -219,7 +249,7 @@ static void list(char *buf, const char *lines)
 }
 
 /* The value as an exact number, or as text */
-static char *exact(char *buf, const struct column *c, const struct cell *cell)
+static char *exact(char *buf, const struct column *c, const union cell *cell)
 {
 	switch (c->type) {
 	case COL_T:
@@ -250,9 +280,9 @@ static __u64 scaled(__u64 v, __u64 ns)
 }
 
 static const char *for_people(char *buf, const struct table *t, const struct column *c,
-			      const struct cell *cell)
+			      const union cell *cell)
 {
-	if (!cell_is_set(c, cell) || (c->type == COL_TEXT && !*cell->s))
+	if (!cell || (c->type == COL_TEXT && !*cell->s))
 		return "-";
 	if (c->type == COL_ADDR) {
 		snprintf(buf, CELL_LEN, "%#llx", cell->u);
@@ -375,40 +405,41 @@ static void print_block(struct table *t)
 	t->rows = 0;
 }
 
-static void row_cols(struct table *t, const struct cell *cells)
+static void row_cols(struct table *t, const void *row)
 {
 	struct libscols_line *line = need(scols_table_new_line(t->cols, NULL));
 	char buf[CELL_LEN];
 	size_t i;
 
 	for (i = 0; i < t->desc->nr; i++) {
-		if (!t->col[i])
-			continue;
-		if (scols_line_set_column_data(line, t->col[i],
-				for_people(buf, t, &t->desc->columns[i],
-					   &cells[i])))
+		const struct column *c = &t->desc->columns[i];
+
+		if (t->col[i] && scols_line_set_column_data(line, t->col[i],
+				for_people(buf, t, c, cell_of(c, row))))
 			need(NULL);
 	}
 	if (++t->rows == TABLE_BLOCK)
 		print_block(t);
 }
 
-static void row_list(struct table *t, const struct cell *cells)
+static void row_list(struct table *t, const void *row)
 {
 	char buf[CELL_LEN];
 	int width = 0;
 	size_t i;
 
 	for (i = 0; i < t->desc->nr; i++)
-		if (shown(t, i) &&
+		if (t->shown[i] &&
 		    (int)strlen(t->desc->columns[i].head) > width)
 			width = strlen(t->desc->columns[i].head);
 	for (i = 0; i < t->desc->nr; i++) {
+		const struct column *c = &t->desc->columns[i];
+		const union cell *cell = cell_of(c, row);
 		const char *text;
 
-		if (!shown(t, i) || !cells[i].set)
+		if (!t->shown[i] || (!cell && !column_is_double(c)))
 			continue;
-		text = for_people(buf, t, &t->desc->columns[i], &cells[i]);
+		text = for_people(buf, t, c, cell);
 		if (t->terminal && width + 2 + strlen(text) > t->terminal) {
 			fprintf(t->f, "%s\n", t->desc->columns[i].head);
 			put_wrapped(t, text, strlen(text), INDENT);
@@ -469,7 +500,7 @@ static void csv_head(const struct table *t)
 	size_t i;
 
 	for (i = 0; i < t->desc->nr; i++) {
-		if (!shown(t, i))
+		if (!t->shown[i])
 			continue;
 		fprintf(t->f, "%s%s", comma, t->desc->columns[i].key);
 		comma = ",";
@@ -477,7 +508,7 @@ static void csv_head(const struct table *t)
 	fputc('\n', t->f);
 }
 
-static void row_csv(const struct table *t, const struct cell *cells)
+static void row_csv(const struct table *t, const void *row)
 {
 	const char *comma = "";
 	char buf[CELL_LEN];
@@ -485,31 +516,43 @@ static void row_csv(const struct table *t, const struct cell *cells)
 
 	for (i = 0; i < t->desc->nr; i++) {
 		const struct column *c = &t->desc->columns[i];
+		const union cell *cell = cell_of(c, row);
 
-		if (!shown(t, i))
+		if (!t->shown[i])
 			continue;
 		fputs(comma, t->f);
-		if (cell_is_set(c, &cells[i]))
-			csv_text(t->f, c->type == COL_TEXT || c->type == COL_LIST ?
-				 no_formula(exact(buf, c, &cells[i])) : exact(buf, c, &cells[i]));
+		if (cell)
+			csv_text(t->f, column_is_text(c) ? no_formula(exact(buf, c, cell)) :
+							   exact(buf, c, cell));
 		comma = ",";
 	}
 	fputc('\n', t->f);
 }
 
-void table_row(struct table *t, const struct cell *cells)
+static void begin(struct table *t)
 {
-	if (t->format == TABLE_CSV && !t->began)
-		csv_head(t);
+	if (t->began)
+		return;
 	t->began = true;
+	if (t->format == TABLE_JSON)
+		setup_json(t);
+	else if (t->format == TABLE_CSV)
+		csv_head(t);
+	else if (!t->desc->list)
+		setup_cols(t);
+}
+
+void table_row(struct table *t, const void *row)
+{
+	begin(t);
 	if (t->format == TABLE_CSV)
-		row_csv(t, cells);
+		row_csv(t, row);
 	else if (t->format == TABLE_JSON)
-		row_json(t, cells);
+		row_json(t, row);
 	else if (t->desc->list)
-		row_list(t, cells);
+		row_list(t, row);
 	else
-		row_cols(t, cells);
+		row_cols(t, row);
 }
 
 void table_flush(struct table *t)
@@ -527,8 +570,7 @@ void table_end(struct table *t)
 
 	if (!t)
 		return;
-	if (t->format == TABLE_CSV && !t->began)
-		csv_head(t);
+	begin(t);
 	if (t->cols)
 		print_block(t);
 	for (i = 0; i < t->desc->nr; i++)

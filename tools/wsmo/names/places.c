@@ -14,7 +14,7 @@
 #define PLACES_BYTES	(16 << 20)	/* of all their texts */
 
 struct places {
-	struct areas *areas;
+	const struct wsmon_reader *reader;
 	struct mappings *mappings;
 	struct symbols *symbols;
 	struct place *place;
@@ -26,11 +26,13 @@ struct places {
 	__u32 table[2 * PLACES_MAX];
 };
 
-struct places *places_new(void)
+struct places *places_new(struct wsmon_reader *reader)
 {
 	struct places *ps = need(calloc(1, sizeof(*ps)));
 
-	ps->areas = need(areas_new());
+	ps->reader = reader;
+	if (!reader->areas)
+		reader->areas = need(areas_new());
 	ps->mappings = need(mappings_new());
 	ps->symbols = symbols_new();
 	ps->place = need(calloc(1, sizeof(*ps->place)));
@@ -45,8 +47,6 @@ struct places *places_new(void)
 
 void places_record(struct places *ps, const struct wsmon_record *rec)
 {
-	if (rec->type == WSMON_REC_AREA)
-		areas_add(ps->areas, (const void *)rec);
 	mappings_add(ps->mappings, rec);
 }
 
@@ -147,7 +147,7 @@ __u32 places_at(struct places *ps, __u32 pid, const struct wsmon_region_entry *e
 
 	if (!m || !fits(m, e->class)) {
 		/* recorded without mappings, or of too many of them */
-		p.path = (char *)(uintptr_t)areas_path(ps->areas, pid, e->area);
+		p.path = (char *)(uintptr_t)wsmon_area_path(ps->reader, pid, e->area);
 		return *p.path ? intern(ps, &p) : 0;
 	}
 	p.path = m->path;
@@ -223,7 +223,6 @@ void places_free(struct places *ps)
 		free((char *)(uintptr_t)ps->place[i].module.path);
 	}
 	free(ps->place);
-	areas_free(ps->areas);
 	mappings_free(ps->mappings);
 	if (ps->symbols)
 		symbols_free(ps->symbols);

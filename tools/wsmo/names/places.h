@@ -7,6 +7,7 @@
 #define WSMO_PLACES_H
 
 #include "libwsmon/mappings.h"
+#include "libwsmon/reader.h"
 #include "libwsmon/wsmon_records.h"
 #include "symbols.h"
 
@@ -41,10 +42,15 @@ struct cover {
 
 struct places;
 
-/** places_new() - Return: NULL without random numbers; exits without memory */
-struct places *places_new(void);
+/**
+ * places_new() - begin without places
+ * @reader: of the recording; from now on it keeps names of areas
+ *
+ * Return: NULL without random numbers; exits without memory
+ */
+struct places *places_new(struct wsmon_reader *reader);
 
-/** places_record() - take AREA, MAPPING and TARGET records; others are ignored */
+/** places_record() - take MAPPING and TARGET records; others are ignored */
 void places_record(struct places *ps, const struct wsmon_record *rec);
 
 /**

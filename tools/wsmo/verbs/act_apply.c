@@ -23,52 +23,53 @@
 #include "live/patience.h"
 #include "live/procfs.h"
 
-enum { T, PID, L_RULE, L_ACTION, CLASS, START, END, SIZE, SHARE, FREQ, AGE, TRIED, DONE, RESULT };
-
-static const struct column log_columns[] = {
-	[T]	   = { "t", "TIME", COL_T, 8, 0 },
-	[PID]	   = { "pid", "PID", COL_COUNT, 7, 0 },
-	[L_RULE]   = { "rule", "RULE", COL_COUNT, 4, 0 },
-	[L_ACTION] = { "action", "ACTION", COL_TEXT, 10, 0 },
-	[CLASS]	   = { "class", "CLASS", COL_TEXT, 7, 0 },
-	[START]	   = { "start", "START", COL_ADDR, 14, 0 },
-	[END]	   = { "end", "END", COL_ADDR, 14, 0 },
-	[SIZE]	   = { "size", "SIZE", COL_SIZE, 10, NOT_JSON | NOT_CSV },
-	[SHARE]	   = { "share", "SHARE", COL_RATIO, 7, 0 },
-	[FREQ]	   = { "freq", "FREQ", COL_RATIO, 7, 0 },
-	[AGE]	   = { "age_ns", "AGE", COL_NS, 7, 0 },
-	[TRIED]	   = { "tried_bytes", "TRIED", COL_SIZE, 10, 0 },
-	[DONE]	   = { "applied_bytes", "APPLIED", COL_SIZE, 10, 0 },
-	[RESULT]   = { "result", "RESULT", COL_TEXT, 6, 0 },
+struct action_row {
+	double t;
+	__u64 pid, rule;
+	const char *action, *class;
+	__u64 start, end, size;
+	double share, freq;
+	__u64 age_ns, tried_bytes, applied_bytes;
+	const char *result;
 };
 
-static const struct table_desc log_desc = {
-	.type = "action", .columns = log_columns, .nr = ARRAY_SIZE(log_columns),
-};
+#define ROW struct action_row
+
+TABLE(action_table, "action",
+	COL(t, T, 8, "TIME", 0, "end of the interval that showed it"),
+	COL(pid, COUNT, 7, "PID", 0, "the process"),
+	COL(rule, COUNT, 4, "RULE", 0, "number of the rule"),
+	COL(action, TEXT, 10, "ACTION", 0, "its action"),
+	COL(class, TEXT, 7, "CLASS", 0, "class of memory"),
+	COL(start, ADDR, 14, "START", 0, "first address"),
+	COL(end, ADDR, 14, "END", 0, "end, exclusive"),
+	COL(size, SIZE, 10, "SIZE", NOT_JSON | NOT_CSV, ""),
+	COL(share, RATIO, 7, "SHARE", 0,
+	    "share of its pages accessed within an aggregation interval"),
+	COL(freq, RATIO, 7, "FREQ", 0, "share of sampling rounds that found its samples accessed"),
+	COL(age_ns, NS, 7, "AGE", 0, "time since the share last changed much"),
+	COL(tried_bytes, SIZE, 10, "TRIED", 0, "memory to which the rule was applied"),
+	COL(applied_bytes, SIZE, 10, "APPLIED", 0, "memory on which the rule had an effect"),
+	COL(result, TEXT, 6, "RESULT", 0,
+	    "``ok``, ``would`` in a dry run, or the name of an error"));
 
 /* Print an action */
 static void act_log(struct act *a, const struct act_target *t, const struct stretch *s,
 		    __u64 tried, __u64 done, int err)
 {
 	if (!a->table)
-		a->table = table_new(&log_desc, a->format);
-	table_row(a->table, (struct cell[]) {
-		[T]	   = cell_d((double)(__s64)(t->snapshot_ns - a->record.start_ns) /
-				    NSEC_PER_SEC),
-		[PID]	   = cell_u(t->process.pid),
-		[L_RULE]   = cell_u(s->rule + 1),
-		[L_ACTION] = cell_s(act_action_name(a->scheme.rule[s->rule].action)),
-		[CLASS]	   = cell_s(class_name(s->class)),
-		[START]	   = cell_u(s->start),
-		[END]	   = cell_u(s->end),
-		[SIZE]	   = cell_u(s->end - s->start),
-		[SHARE]	   = cell_d(s->share),
-		[FREQ]	   = cell_d(s->freq),
-		[AGE]	   = cell_u(s->age_ns),
-		[TRIED]	   = cell_u(tried),
-		[DONE]	   = cell_u(done),
-		[RESULT]   = cell_s(err ? strerrorname_np(-err) :
-				    a->dry_run ? "would" : "ok"),
+		a->table = table_new(&action_table, a->format);
+	table_row(a->table, &(struct action_row) {
+		.t = (double)(__s64)(t->snapshot_ns - a->record.start_ns) / NSEC_PER_SEC,
+		.pid = t->process.pid,
+		.rule = s->rule + 1,
+		.action = act_action_name(a->scheme.rule[s->rule].action),
+		.class = class_name(s->class),
+		.start = s->start, .end = s->end, .size = s->end - s->start,
+		.share = s->share, .freq = s->freq,
+		.age_ns = s->age_ns,
+		.tried_bytes = tried, .applied_bytes = done,
+		.result = err ? strerrorname_np(-err) : a->dry_run ? "would" : "ok",
 	});
 }
 
@@ -109,20 +110,26 @@ void act_write(struct act *a)
 	}
 }
 
-enum { GOAL, TARGET, LAST, MEAN, REACHED, QUOTA };
-
-static const struct column goal_columns[] = {
-	[GOAL]	  = { "goal", "GOAL", COL_TEXT, 9, 0 },
-	[TARGET]  = { "target", "TARGET", COL_RATIO, 7, 0 },
-	[LAST]	  = { "last", "LAST", COL_RATIO, 7, 0 },
-	[MEAN]	  = { "mean", "MEAN", COL_RATIO, 7, 0 },
-	[REACHED] = { "reached", "REACHED", COL_RATIO, 7, 0 },
-	[QUOTA]	  = { "quota_bytes", "QUOTA", COL_SIZE, 9, 0 },
+struct goal_row {
+	const char *goal;
+	double target, last, mean, reached;
+	__u64 quota_bytes;
 };
 
-static const struct table_desc goal_desc = {
-	.type = "goal", .columns = goal_columns, .nr = ARRAY_SIZE(goal_columns),
-};
+#undef ROW
+#define ROW struct goal_row
+
+TABLE(goal_table, "goal",
+	COL(goal, TEXT, 9, "GOAL", 0, "``available`` or ``pressure``"),
+	COL(target, RATIO, 7, "TARGET", 0,
+	    "value to reach: a share of the machine's memory, or of the time that tasks wait"),
+	COL(last, RATIO, 7, "LAST", OR_NULL,
+	    "value in the last second; null if no second has passed"),
+	COL(mean, RATIO, 7, "MEAN", OR_NULL, "mean of all seconds"),
+	COL(reached, RATIO, 7, "REACHED", OR_NULL,
+	    "share of the seconds in which the goal was reached"),
+	COL(quota_bytes, SIZE, 9, "QUOTA", 0,
+	    "bytes that reclaim may take in a second, at the end"));
 
 /* Prints an empty line between two tables */
 static void separate(const struct act *a)
@@ -140,20 +147,19 @@ static void print_goals(const struct act *a)
 	if (!goals_any(goals))
 		return;
 	separate(a);
-	t = table_new(&goal_desc, a->format);
+	t = table_new(&goal_table, a->format);
 	for (i = 0; i < ACT_NR_GOALS; i++) {
 		const struct act_goal *g = &goals->goal[i];
 
 		if (g->target <= 0)
 			continue;
-		table_row(t, (struct cell[]) {
-			[GOAL]	  = cell_s(act_goal_name(i)),
-			[TARGET]  = cell_d(g->target),
-			[LAST]	  = g->looks ? cell_d(g->last) : (struct cell){ 0 },
-			[MEAN]	  = g->looks ? cell_d(g->sum / g->looks) : (struct cell){ 0 },
-			[REACHED] = g->looks ? cell_d((double)g->reached / g->looks) :
-					       (struct cell){ 0 },
-			[QUOTA]	  = cell_u(goals->rate),
+		table_row(t, &(struct goal_row) {
+			.goal = act_goal_name(i),
+			.target = g->target,
+			.last = g->looks ? g->last : NAN,
+			.mean = g->looks ? g->sum / g->looks : NAN,
+			.reached = g->looks ? (double)g->reached / g->looks : NAN,
+			.quota_bytes = goals->rate,
 		});
 	}
 	table_end(t);
@@ -194,7 +200,7 @@ void act_print(const struct act *a)
 		separate(a);
 	if (a->dry_run && a->format == TABLE_HUMAN)
 		print_verdict(a);
-	t = table_new(&act_desc, a->format);
+	t = act_table(stdout, a->format);
 	for (i = 0; i < a->scheme.nr; i++) {
 		complete(a, i, buf.bytes);
 		act_row(t, &buf.rec);

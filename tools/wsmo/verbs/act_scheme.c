@@ -327,60 +327,53 @@ static bool overlaps(const struct act_rule *a, const struct act_rule *b)
 	       a->min_age_ns <= b->max_age_ns && b->min_age_ns <= a->max_age_ns;
 }
 
-enum {
-	R_RULE, R_LINE, R_MIN_SIZE, R_MAX_SIZE, R_MIN_SHARE, R_MAX_SHARE, R_MIN_FREQ, R_MAX_FREQ,
-	R_MIN_AGE, R_MAX_AGE, R_ACTION,
+struct scheme_row {
+	__u64 rule, line, min_size, max_size;
+	double min_share, max_share, min_freq, max_freq;
+	__u64 min_age_ns, max_age_ns;
+	const char *action;
 };
 
-static const struct column rule_columns[] = {
-	[R_RULE]      = { "rule", "RULE", COL_COUNT, 4, 0 },
-	[R_LINE]      = { "line", "LINE", COL_COUNT, 4, 0 },
-	[R_MIN_SIZE]  = { "min_size", "MIN SIZE", COL_SIZE, 9, 0 },
-	[R_MAX_SIZE]  = { "max_size", "MAX SIZE", COL_SIZE, 9, 0 },
-	[R_MIN_SHARE] = { "min_share", "MIN SHARE", COL_RATIO, 9, 0 },
-	[R_MAX_SHARE] = { "max_share", "MAX SHARE", COL_RATIO, 9, 0 },
-	[R_MIN_FREQ]  = { "min_freq", "MIN FREQ", COL_RATIO, 8, 0 },
-	[R_MAX_FREQ]  = { "max_freq", "MAX FREQ", COL_RATIO, 8, 0 },
-	[R_MIN_AGE]   = { "min_age_ns", "MIN AGE", COL_NS, 7, 0 },
-	[R_MAX_AGE]   = { "max_age_ns", "MAX AGE", COL_NS, 7, 0 },
-	[R_ACTION]    = { "action", "ACTION", COL_TEXT, 8, 0 },
-};
+#define ROW struct scheme_row
 
-static const struct table_desc rule_desc = {
-	.type = "scheme", .columns = rule_columns, .nr = ARRAY_SIZE(rule_columns),
-};
-
-static struct cell bound(__u64 v)
-{
-	return v == ~0ULL ? (struct cell){ 0 } : cell_u(v);
-}
+TABLE(scheme_table, "scheme",
+	COL(rule, COUNT, 4, "RULE", 0, "number of the rule"),
+	COL(line, COUNT, 4, "LINE", 0, "its line in the file"),
+	COL(min_size, SIZE, 9, "MIN SIZE", 0, "smallest region"),
+	COL(max_size, SIZE, 9, "MAX SIZE", OR_NULL, "largest region; null if there is no limit"),
+	COL(min_share, RATIO, 9, "MIN SHARE", OR_NULL,
+	    "smallest share; null if the rule is about ``freq``"),
+	COL(max_share, RATIO, 9, "MAX SHARE", OR_NULL, "largest share"),
+	COL(min_freq, RATIO, 8, "MIN FREQ", OR_NULL,
+	    "smallest ``freq``; null if the rule is about the share"),
+	COL(max_freq, RATIO, 8, "MAX FREQ", OR_NULL, "largest ``freq``"),
+	COL(min_age_ns, NS, 7, "MIN AGE", 0, "shortest age"),
+	COL(max_age_ns, NS, 7, "MAX AGE", OR_NULL, "longest age; null if there is no limit"),
+	COL(action, TEXT, 8, "ACTION", 0, "what is done"));
 
 /* A rule bounds the share or the rate, not both */
-static struct cell access_bound(const struct act_rule *r, bool freq, double v)
+static double access_bound(const struct act_rule *r, bool freq, double v)
 {
-	return r->freq == freq ? cell_d(v) : (struct cell){ 0 };
+	return r->freq == freq ? v : NAN;
 }
 
 void act_show_rules(const struct act_scheme *s, enum table_format format)
 {
-	struct table *t = table_new(&rule_desc, format);
+	struct table *t = table_new(&scheme_table, format);
 	size_t i;
 
 	for (i = 0; i < s->nr; i++) {
 		const struct act_rule *r = &s->rule[i];
 
-		table_row(t, (struct cell[]) {
-			[R_RULE]      = cell_u(i + 1),
-			[R_LINE]      = cell_u(r->line),
-			[R_MIN_SIZE]  = cell_u(r->min_size),
-			[R_MAX_SIZE]  = bound(r->max_size),
-			[R_MIN_SHARE] = access_bound(r, false, r->min_access),
-			[R_MAX_SHARE] = access_bound(r, false, r->max_access),
-			[R_MIN_FREQ]  = access_bound(r, true, r->min_access),
-			[R_MAX_FREQ]  = access_bound(r, true, r->max_access),
-			[R_MIN_AGE]   = cell_u(r->min_age_ns),
-			[R_MAX_AGE]   = bound(r->max_age_ns),
-			[R_ACTION]    = cell_s(act_action_name(r->action)),
+		table_row(t, &(struct scheme_row) {
+			.rule = i + 1, .line = r->line,
+			.min_size = r->min_size, .max_size = r->max_size,
+			.min_share = access_bound(r, false, r->min_access),
+			.max_share = access_bound(r, false, r->max_access),
+			.min_freq = access_bound(r, true, r->min_access),
+			.max_freq = access_bound(r, true, r->max_access),
+			.min_age_ns = r->min_age_ns, .max_age_ns = r->max_age_ns,
+			.action = act_action_name(r->action),
 		});
 	}
 	table_end(t);

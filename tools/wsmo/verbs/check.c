@@ -234,18 +234,17 @@ static void installed_find(const char *root, struct installed *in)
 
 #define DAMON_STAT	"/sys/module/damon_stat/parameters/enabled"
 
-enum { NAME, STATUS, NEEDED, DETAIL };
-
-static const struct column columns[] = {
-	[NAME]	 = { "name", "CHECK", COL_TEXT, 8, 0 },
-	[STATUS] = { "status", "STATUS", COL_TEXT, 7, 0 },
-	[NEEDED] = { "needed", "NEEDED", COL_TEXT, 6, 0 },
-	[DETAIL] = { "detail", "WHAT IT MEANS, WHAT TO DO", COL_TEXT, 8, 0 },
+struct check_row {
+	const char *name, *status, *needed, *detail;
 };
 
-static const struct table_desc desc = {
-	.type = "check", .columns = columns, .nr = ARRAY_SIZE(columns),
-};
+#define ROW struct check_row
+
+TABLE(check_table, "check",
+	COL(name, TEXT, 8, "CHECK", 0, "what is checked"),
+	COL(status, TEXT, 7, "STATUS", 0, "``ok``, ``missing``, ``unknown`` or ``shared``"),
+	COL(needed, TEXT, 6, "NEEDED", 0, "``yes`` or ``no``: monitoring needs it"),
+	COL(detail, TEXT, 8, "WHAT IT MEANS, WHAT TO DO", 0, "what it means, and what to do"));
 
 struct check {
 	enum table_format format;
@@ -266,11 +265,11 @@ static void report(struct check *c, const char *name, bool needed,
 
 	if (needed && state != OK)
 		c->failed = true;
-	table_row(c->table, (struct cell[]) {
-		[NAME]	 = cell_s(name),
-		[STATUS] = cell_s(names[state]),
-		[NEEDED] = cell_s(needed ? "yes" : "no"),
-		[DETAIL] = cell_s(detail),
+	table_row(c->table, &(struct check_row) {
+		.name = name,
+		.status = names[state],
+		.needed = needed ? "yes" : "no",
+		.detail = detail,
 	});
 }
 
@@ -486,7 +485,7 @@ int cmd_check(int argc, char **argv)
 			OPT_GROUP(debugfs_options, NULL),
 		},
 	}, argc, argv);
-	c.table = table_new(&desc, c.format);
+	c.table = table_new(&check_table, c.format);
 	loaded = check_module(&c);
 	device = check_device(&c);
 	if (!device && (loaded || strcmp(debugfs_dir(NULL), DEBUGFS_DEFAULT))) {

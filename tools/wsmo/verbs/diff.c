@@ -342,8 +342,9 @@ static void add_snapshot(struct diff *d, const struct wsmon_rec_snapshot *s)
 }
 
 /* Begin to read recording 0 or 1; @window_us 0 is the shortest */
-static void diff_begin(struct diff *d, int at, const struct wsmon_attrs *attrs, __u64 window_us)
+static void diff_begin(struct diff *d, int at, struct wsmon_reader *reader, __u64 window_us)
 {
+	const struct wsmon_attrs *attrs = &reader->header.attrs;
 	struct diff_side *side = &d->side[at];
 	bool by_region = d->by >= DIFF_MAPPING;
 
@@ -351,7 +352,7 @@ static void diff_begin(struct diff *d, int at, const struct wsmon_attrs *attrs, 
 	d->time_ns = 0;
 	collect_init(&d->names);
 	if (by_region)
-		d->places = need(places_new());
+		d->places = need(places_new(reader));
 	side->aggr_us = attrs->aggr_us;
 	side->window_us = by_region ? attrs->aggr_us : window_us ?: attrs->windows_us[0];
 	side->apart = side->aggr_us ? (double)side->window_us / side->aggr_us : 1;
@@ -416,24 +417,30 @@ static void diff_free(struct diff *d)
 
 #define P	0.05	/* of 95 % intervals */
 
-enum { BY, NAME, WINDOW, BEFORE, AFTER, CHANGE, LOW, HIGH, RATIO, ABOVE };
-
-static struct column columns[] = {
-	[BY]	 = { "by", "BY", COL_TEXT, 7, NOT_HUMAN },
-	[NAME]	 = { "name", "NAME", COL_TEXT, 8, 0 },
-	[WINDOW] = { "window_us", "WINDOW", COL_US, 6, 0 },
-	[BEFORE] = { "a", "A", COL_SIZE, 10, 0 },
-	[AFTER]	 = { "b", "B", COL_SIZE, 10, 0 },
-	[CHANGE] = { "change", "CHANGE", COL_CHANGE, 10, 0 },
-	[LOW]	 = { "low", "LOW", COL_CHANGE, 10, 0 },
-	[HIGH]	 = { "high", "HIGH", COL_CHANGE, 10, 0 },
-	[RATIO]	 = { "ratio", "OF A", COL_RATIO, 7, 0 },
-	[ABOVE]	 = { "above", "ABOVE", COL_TEXT, 5, 0 },
+struct diff_cells {
+	const char *by, *name;
+	__u64 window_us, a, b;
+	double change, low, high, ratio;
+	const char *above;
 };
 
-static const struct table_desc desc = {
-	.type = "diff", .columns = columns, .nr = ARRAY_SIZE(columns),
-};
+#define ROW struct diff_cells
+
+TABLE(diff_table, "diff",
+	COL(by, TEXT, 7, "BY", NOT_HUMAN,
+	    "kind of row: ``total``, ``class``, ``process``, ``mapping`` or ``function``"),
+	COL(name, TEXT, 8, "NAME", 0, "its name"),
+	COL(window_us, US, 6, "WINDOW", 0, "the window"),
+	COL(a, SIZE, 10, "A", 0, "mean over the first recording"),
+	COL(b, SIZE, 10, "B", 0, "mean over the second"),
+	COL(change, CHANGE, 10, "CHANGE", 0, "``b`` minus ``a``"),
+	COL(low, CHANGE, 10, "LOW", OR_NULL,
+	    "lower end of the 95 % interval of ``change``; null if a recording is too short for "
+	    "an interval"),
+	COL(high, CHANGE, 10, "HIGH", OR_NULL, "upper end"),
+	COL(ratio, RATIO, 7, "OF A", OR_NULL,
+	    "``change`` as a share of ``a``, may exceed 1 or be negative; null if ``a`` is 0"),
+	COL(above, TEXT, 5, "ABOVE", OR_NULL, "with ``--fail-above``: ``yes`` or ``no``"));
 
 /**
  * struct job - the command line, and the results
@@ -464,7 +471,7 @@ static void begin(struct report *rp)
 	struct job *job = rp->data;
 	int at = job->rp.file == job->file[1];
 
-	diff_begin(&job->diff, at, &rp->reader.header.attrs,
+	diff_begin(&job->diff, at, &rp->reader,
 		   rp->filter.nr_windows ? rp->filter.windows[0] : 0);
 	job->diff.side[at].real_ns = rp->reader.header.real_ns;
 }
@@ -570,9 +577,9 @@ static int by_change(const void *x, const void *y)
 	return c ? (c > 0) - (c < 0) : a->row < b->row ? -1 : 1;
 }
 
-static struct cell size_cell(double v)
+static __u64 rounded(double v)
 {
-	return cell_u(v < 0x1p64 ? (__u64)(v + 0.5) : ~0ULL);
+	return v < 0x1p64 ? (__u64)(v + 0.5) : ~0ULL;
 }
 
 static void print(const struct job *job, struct table *table, const struct line *l)
@@ -580,17 +587,14 @@ static void print(const struct job *job, struct table *table, const struct line 
 	static const char * const by[] = { "class", "process", "mapping", "function" };
 	double half = half_width(l, P), a = l->of[0].mean;
 
-	table_row(table, (struct cell[]) {
-		[BY]	 = cell_s(l->row->name ? by[job->diff.by] : "total"),
-		[NAME]	 = cell_s(l->row->name ?: "total"),
-		[WINDOW] = cell_u(job->diff.side[0].window_us),
-		[BEFORE] = size_cell(a),
-		[AFTER]	 = size_cell(l->of[1].mean),
-		[CHANGE] = cell_d(l->change),
-		[LOW]	 = cell_d(l->change - half),
-		[HIGH]	 = cell_d(l->change + half),
-		[RATIO]	 = cell_d(l->change / a),
-		[ABOVE]	 = job->fail_above < 0 ? (struct cell){ 0 } : cell_s(l->above ? "yes" : "no"),
+	table_row(table, &(struct diff_cells) {
+		.by = l->row->name ? by[job->diff.by] : "total",
+		.name = l->row->name ?: "total",
+		.window_us = job->diff.side[0].window_us,
+		.a = rounded(a), .b = rounded(l->of[1].mean),
+		.change = l->change, .low = l->change - half, .high = l->change + half,
+		.ratio = l->change / a,
+		.above = job->fail_above < 0 ? NULL : l->above ? "yes" : "no",
 	});
 }
 
@@ -653,10 +657,10 @@ static int print_all(const struct job *job)
 	struct line *line = need(calloc(nr + 1, sizeof(*line)));
 	struct table *table;
 
-	columns[ABOVE].not_in = job->fail_above < 0 ? NOT_HUMAN : 0;
 	estimate_row(job, &job->diff.total, &line[0]);
 	print_head(job, &line[0]);
-	table = table_new(&desc, job->rp.out.format);
+	table = table_new(&diff_table, job->rp.out.format);
+	table_show(table, offsetof(ROW, above), NOT_HUMAN, job->fail_above >= 0);
 	above = line[0].above = is_above(job, &line[0], &line[0], nr + 1);
 	for (i = 1; i <= nr; i++) {
 		estimate_row(job, row[i - 1], &line[i]);

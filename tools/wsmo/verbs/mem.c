@@ -26,6 +26,7 @@
 #include "live/cgroup.h"
 #include "live/session.h"
 #include "mem.h"
+#include "views/asset.h"
 
 static int compare_row_keys(const void *x, const void *y)
 {
@@ -299,27 +300,32 @@ void mem_read(struct mem *mem, void (*each)(void *to, const struct mem_process *
 /* Max. files with copied text that are named */
 #define TEXTS_MAX	5
 
-enum {
-	PID, COMM, CLASS, PROCESSES, VIRTUAL, RESIDENT, PSS, PRIVATE, SHARED, SWAP, HUGE,
-	COPIED, IN_USE, PATH, NR_COLUMNS,
+struct mem_row {
+	__u64 pid;
+	const char *comm, *class;
+	__u64 processes, virtual, resident, pss, private, shared, swap, huge, copied, in_use;
+	const char *path;
 };
 
-static const struct column all_columns[NR_COLUMNS] = {
-	[PID]	    = { "pid", "PID", COL_COUNT, 7, 0 },
-	[COMM]	    = { "comm", "NAME", COL_TEXT, 12, 0 },
-	[CLASS]	    = { "class", "CLASS", COL_TEXT, 7, 0 },
-	[PROCESSES] = { "processes", "PROCS", COL_COUNT, 5, 0 },
-	[VIRTUAL]   = { "virtual", "VIRTUAL", COL_SIZE, 9, 0 },
-	[RESIDENT]  = { "resident", "RESIDENT", COL_SIZE, 9, 0 },
-	[PSS]	    = { "pss", "PSS", COL_SIZE, 9, 0 },
-	[PRIVATE]   = { "private", "PRIVATE", COL_SIZE, 9, 0 },
-	[SHARED]    = { "shared", "SHARED", COL_SIZE, 9, 0 },
-	[SWAP]	    = { "swap", "SWAP", COL_SIZE, 9, 0 },
-	[HUGE]	    = { "huge", "HUGE", COL_SIZE, 9, 0 },
-	[COPIED]    = { "copied", "COPIED", COL_SIZE, 9, NOT_HUMAN },
-	[IN_USE]    = { "in_use", "IN USE", COL_SIZE, 9, 0 },
-	[PATH]	    = { "path", "FILE", COL_TEXT, 4, 0 },
-};
+#define ROW struct mem_row
+
+TABLE(mem_table, "mem",
+	COL(pid, COUNT, 7, "PID", OR_NULL, "the process; null for several"),
+	COL(comm, TEXT, 12, "NAME", OR_NULL, "its name; null for several"),
+	COL(class, TEXT, 7, "CLASS", 0, "class of memory; ``all`` stands for all classes"),
+	COL(processes, COUNT, 5, "PROCS", 0, "processes that have such a mapping"),
+	COL(virtual, SIZE, 9, "VIRTUAL", 0, "mapped"),
+	COL(resident, SIZE, 9, "RESIDENT", 0, "in RAM"),
+	COL(pss, SIZE, 9, "PSS", 0, "in RAM, each page divided by the number of its mappings"),
+	COL(private, SIZE, 9, "PRIVATE", 0, "in RAM, and mapped once"),
+	COL(shared, SIZE, 9, "SHARED", 0, "in RAM, and mapped more than once"),
+	COL(swap, SIZE, 9, "SWAP", 0, "in swap"),
+	COL(huge, SIZE, 9, "HUGE", 0, "in RAM, and mapped by huge pages"),
+	COL(copied, SIZE, 9, "COPIED", NOT_HUMAN, "in RAM: private copies of a file's pages"),
+	COL(in_use, SIZE, 9, "IN USE", OR_NULL,
+	    "accessed within an aggregation interval, mean over the recording"),
+	COL(path, TEXT, 4, "FILE", OR_NULL,
+	    "the file, empty for memory without a name; null for several"));
 
 /* Return: a row's file as people see it, "[anon]" if there is none */
 static const char *mem_path(const char *path)
@@ -334,32 +340,31 @@ static bool in_total(const struct mem *mem, const struct rows *rows, const struc
 	       !mem->filter && mem->use.totals[row->class];
 }
 
-static struct cell in_use(const struct mem *mem, const struct rows *rows, const struct row *row)
+static __u64 in_use(const struct mem *mem, const struct rows *rows, const struct row *row)
 {
 	if (in_total(mem, rows, row))
-		return cell_u(whole(mem->use.total[row->class] / mem->use.totals[row->class]));
-	return row->known ? cell_u(row_in_use(row)) : (struct cell){ 0 };
+		return whole(mem->use.total[row->class] / mem->use.totals[row->class]);
+	return row->known ? row_in_use(row) : UNKNOWN_U64;
 }
 
 static void print_row(const struct mem *mem, struct table *t, const struct rows *rows,
 		      const struct row *row)
 {
-	table_row(t, (struct cell[]) {
-		[PID]	    = row->pid ? cell_u(row->pid) : (struct cell){ 0 },
-		[COMM]	    = row->pid ? cell_s(row->comm) : (struct cell){ 0 },
-		[CLASS]	    = cell_s(class_name(row->class)),
-		[PROCESSES] = cell_u(row->processes),
-		[VIRTUAL]   = cell_u(row_bytes(row, MEM_VIRTUAL)),
-		[RESIDENT]  = cell_u(row_bytes(row, MEM_RESIDENT)),
-		[PSS]	    = cell_u(row_bytes(row, MEM_PSS)),
-		[PRIVATE]   = cell_u(row_bytes(row, MEM_PRIVATE)),
-		[SHARED]    = cell_u(row_bytes(row, MEM_SHARED)),
-		[SWAP]	    = cell_u(row_bytes(row, MEM_SWAP)),
-		[HUGE]	    = cell_u(row_bytes(row, MEM_HUGE)),
-		[COPIED]    = cell_u(row_bytes(row, MEM_COPIED)),
-		[IN_USE]    = in_use(mem, rows, row),
-		[PATH]	    = row->path ? cell_s(mem->format == TABLE_JSON || mem->format == TABLE_CSV ?
-					       row->path : mem_path(row->path)) : (struct cell){ 0 },
+	const bool exact = mem->format == TABLE_JSON || mem->format == TABLE_CSV;
+
+	table_row(t, &(struct mem_row) {
+		.pid = row->pid ?: UNKNOWN_U64, .comm = row->pid ? row->comm : NULL,
+		.class = class_name(row->class),
+		.processes = row->processes,
+		.virtual = row_bytes(row, MEM_VIRTUAL),
+		.resident = row_bytes(row, MEM_RESIDENT),
+		.pss = row_bytes(row, MEM_PSS),
+		.private = row_bytes(row, MEM_PRIVATE), .shared = row_bytes(row, MEM_SHARED),
+		.swap = row_bytes(row, MEM_SWAP),
+		.huge = row_bytes(row, MEM_HUGE),
+		.copied = row_bytes(row, MEM_COPIED),
+		.in_use = in_use(mem, rows, row),
+		.path = row->path && !exact ? mem_path(row->path) : row->path,
 	});
 }
 
@@ -405,42 +410,26 @@ static void mem_sort(const struct mem *mem, struct rows *rows)
 		qsort_r(rows->row, rows->nr, sizeof(struct row *), compare_rows, &sort);
 }
 
-/* Return: 0, or NOT_HUMAN if a table for people does not have the column */
-static unsigned int hidden(const struct mem *mem, const struct rows *rows, int column)
-{
-	const bool used = mem->input || mem->live;
-
-	switch (column) {
-	case PID:
-	case COMM:
-	case PSS:
-		return rows->by & BY_PROCESS ? 0 : NOT_HUMAN;
-	case CLASS:
-		return rows->by & BY_CLASS || !rows->by ? 0 : NOT_HUMAN;
-	case PROCESSES:
-		return rows->by & BY_PROCESS ? NOT_HUMAN : 0;
-	case PATH:
-		return rows->by & BY_FILE ? 0 : NOT_HUMAN;
-	case IN_USE:
-		return used ? 0 : NOT_HUMAN;
-	default:
-		return 0;
-	}
-}
-
 /* @total: a first row for all, or NULL */
 static void print_table(struct mem *mem, struct rows *rows, const struct rows *total)
 {
-	struct column columns[NR_COLUMNS];
-	const struct table_desc desc = { .type = "mem", .columns = columns, .nr = NR_COLUMNS };
-	struct table *t;
+	const struct {
+		size_t offset;
+		bool shown;
+	} for_people[] = {
+		{ offsetof(ROW, pid), rows->by & BY_PROCESS },
+		{ offsetof(ROW, comm), rows->by & BY_PROCESS },
+		{ offsetof(ROW, pss), rows->by & BY_PROCESS },
+		{ offsetof(ROW, class), rows->by & BY_CLASS || !rows->by },
+		{ offsetof(ROW, processes), !(rows->by & BY_PROCESS) },
+		{ offsetof(ROW, path), rows->by & BY_FILE },
+		{ offsetof(ROW, in_use), mem->input || mem->live },
+	};
+	struct table *t = table_new(&mem_table, mem->format);
 	size_t i;
 
-	for (i = 0; i < NR_COLUMNS; i++) {
-		columns[i] = all_columns[i];
-		columns[i].not_in |= hidden(mem, rows, i);
-	}
-	t = table_new(&desc, mem->format);
+	for (i = 0; i < ARRAY_SIZE(for_people); i++)
+		table_show(t, for_people[i].offset, NOT_HUMAN, for_people[i].shown);
 	mem_sort(mem, rows);
 	if (total && total->nr)
 		print_row(mem, t, total, total->row[0]);
@@ -547,19 +536,14 @@ static void name_row(char *name, size_t size, const struct rows *rows, const str
 	}
 }
 
+ASSET(mem_gp, "tools/wsmo/verbs/mem.gp");
+
 /* Draw rows; Return: 0, or -1 after a message */
 static int mem_draw(const struct mem *mem, struct rows *rows)
 {
-	static const struct {
-		const char *name, *color;
-	} part[] = {
-		{ "in use", "#d55e00" }, { "private", "#0072b2" }, { "shared", "#56b4e9" },
-		{ "in swap", "#b0b0b0" },
-	};
-	size_t max = mem->top && mem->top < BARS ? mem->top : BARS, i, k;
+	size_t max = mem->top && mem->top < BARS ? mem->top : BARS, i;
 	struct picture picture = mem->picture;
 	char name[256], text[PLOT_TEXT], size[UNITS_LEN];
-	const char *comma = "plot";
 	struct plot p;
 
 	mem_sort(mem, rows);
@@ -581,9 +565,7 @@ static int mem_draw(const struct mem *mem, struct rows *rows)
 		plot_printf(&p, "%zu %.9g %.9g %.9g %.9g\n", max - i, use / 1048576, rest / 1048576,
 			    shared / 1048576, row_bytes(row, MEM_SWAP) / 1048576.0);
 	}
-	plot_printf(&p, "END\nset grid x lc rgb '#d0d0d0' lt 1\nset border 3\nset tics nomirror\n"
-		    "set key above Left reverse\nset xrange [0:*]\nset yrange [0.3:%zu.7]\n"
-		    "set xlabel 'MiB resident, or in swap (in parentheses: mapped)'\nset ytics (", max);
+	plot_printf(&p, "END\nset ytics (");
 	for (i = 0; i < max; i++) {
 		const struct row *row = rows->row[i];
 		size_t len;
@@ -594,20 +576,7 @@ static int mem_draw(const struct mem *mem, struct rows *rows)
 			 units_short(size, row_bytes(row, MEM_VIRTUAL)));
 		plot_printf(&p, "%s%s %zu", i ? ", " : "", plot_tic(text, name), max - i);
 	}
-	plot_printf(&p, ")\n");
-	for (k = mem->input || mem->live ? 0 : 1; k < ARRAY_SIZE(part); k++, comma = ",") {
-		char from[32] = "0", to[32] = "$2";
-
-		for (i = 0; i < k; i++) {
-			static const char * const sums[] = { "$2", "$2+$3", "$2+$3+$4", "$2+$3+$4+$5" };
-
-			snprintf(from, sizeof(from), "%s", sums[k - 1]);
-			snprintf(to, sizeof(to), "%s", sums[k]);
-		}
-		plot_printf(&p, "%s $bars using (%s):1:(%s):(%s):($1-0.35):($1+0.35) with boxxyerror fs solid noborder fc rgb '%s' title '%s'",
-			    comma, from, from, to, part[k].color, part[k].name);
-	}
-	plot_printf(&p, "\n");
+	plot_printf(&p, ")\nbars = %zu\nfirst = %d\n%s", max, mem->input || mem->live ? 1 : 2, mem_gp);
 	return plot_close(&p);
 }
 
@@ -621,24 +590,28 @@ static int mem_draw(const struct mem *mem, struct rows *rows)
 /* Number of readings */
 #define READINGS	11
 
-enum { G_PID, G_COMM, G_CLASS, G_FIRST, G_BYTES, G_GROWTH, G_LOW, G_HIGH, G_PEOPLE, G_PATH };
-
-static const struct column growth_columns[] = {
-	[G_PID]	   = { "pid", "PID", COL_COUNT, 7, 0 },
-	[G_COMM]   = { "comm", "NAME", COL_TEXT, 12, 0 },
-	[G_CLASS]  = { "class", "CLASS", COL_TEXT, 7, 0 },
-	[G_FIRST]  = { "first", "AT FIRST", COL_SIZE, 9, 0 },
-	[G_BYTES]  = { "bytes", "NOW", COL_SIZE, 9, 0 },
-	[G_GROWTH] = { "growth", "GROWTH/S", COL_RATE, 9, NOT_HUMAN },
-	[G_LOW]	   = { "low", "LOW", COL_RATE, 9, NOT_HUMAN },
-	[G_HIGH]   = { "high", "HIGH", COL_RATE, 9, NOT_HUMAN },
-	[G_PEOPLE] = { "people", "GROWTH (95 % INTERVAL)", COL_TEXT, 20, NOT_JSON | NOT_CSV },
-	[G_PATH]   = { "path", "FILE", COL_TEXT, 4, 0 },
+struct growth_row {
+	__u64 pid;
+	const char *comm, *class;
+	__u64 first, bytes;
+	double growth, low, high;
+	const char *people, *path;
 };
 
-static const struct table_desc growth_desc = {
-	.type = "mem_growth", .columns = growth_columns, .nr = ARRAY_SIZE(growth_columns),
-};
+#undef ROW
+#define ROW struct growth_row
+
+TABLE(growth_table, "mem_growth",
+	COL(pid, COUNT, 7, "PID", 0, "the process"),
+	COL(comm, TEXT, 12, "NAME", 0, "its name"),
+	COL(class, TEXT, 7, "CLASS", 0, "class of memory"),
+	COL(first, SIZE, 9, "AT FIRST", 0, "private memory at the first reading"),
+	COL(bytes, SIZE, 9, "NOW", 0, "private memory at the last reading"),
+	COL(growth, RATE, 9, "GROWTH/S", NOT_HUMAN, "bytes a second; negative if it shrinks"),
+	COL(low, RATE, 9, "LOW", NOT_HUMAN, "lower end of the 95 % interval"),
+	COL(high, RATE, 9, "HIGH", NOT_HUMAN, "upper end"),
+	COL(people, TEXT, 20, "GROWTH (95 % INTERVAL)", NOT_JSON | NOT_CSV, ""),
+	COL(path, TEXT, 4, "FILE", 0, "the file, empty for memory without a name"));
 
 /* A row and its readings; a reading without the row is 0 */
 struct series {
@@ -766,17 +739,14 @@ static void print_series(const struct mem *mem, struct table *t, const struct se
 	else
 		snprintf(people, sizeof(people), "%s/s (%s to %s)", rate(slope, s->slope),
 			 rate(low, s->slope - s->half), rate(high, s->slope + s->half));
-	table_row(t, (struct cell[]) {
-		[G_PID]	   = cell_u(s->row->pid),
-		[G_COMM]   = cell_s(s->row->comm),
-		[G_CLASS]  = cell_s(class_name(s->row->class)),
-		[G_FIRST]  = cell_u(s->y[0]),
-		[G_BYTES]  = cell_u(s->y[READINGS - 1]),
-		[G_GROWTH] = cell_d(s->slope),
-		[G_LOW]	   = cell_d(s->slope - s->half),
-		[G_HIGH]   = cell_d(s->slope + s->half),
-		[G_PEOPLE] = cell_s(people),
-		[G_PATH]   = cell_s(exact ? s->row->path : mem_path(s->row->path)),
+	table_row(t, &(struct growth_row) {
+		.pid = s->row->pid, .comm = s->row->comm,
+		.class = class_name(s->row->class),
+		.first = s->y[0], .bytes = s->y[READINGS - 1],
+		.growth = s->slope,
+		.low = s->slope - s->half, .high = s->slope + s->half,
+		.people = people,
+		.path = exact ? s->row->path : mem_path(s->row->path),
 	});
 }
 
@@ -791,7 +761,7 @@ static int mem_growth(struct mem *mem)
 	if (!read_all(mem))
 		return WSMO_FAILURE;
 	make_series();
-	t = table_new(&growth_desc, mem->format);
+	t = table_new(&growth_table, mem->format);
 	for (i = 0; i < growing.nr && (!mem->top || i < mem->top); i++) {
 		const struct series *s = &growing.series[i];
 

@@ -180,23 +180,30 @@ static const char * const flag_names[] = {
 #define FLAGS_LASTING	(1U << 4 | 1U << 12 | 1U << 17 | 1U << 18 | 1U << 19 | 1U << 21 | \
 			 1U << 22 | 1U << 24)
 
-enum {
-	PID, COMM, CLASS, START, END, SIZE, STATE, FRAME, MAPPINGS, FLAGS, PATH, NR_COLUMNS,
+struct page_row {
+	__u64 pid;
+	const char *comm, *class;
+	__u64 start, end, size;
+	const char *state;
+	__u64 frame, mappings;
+	const char *flags, *path;
 };
 
-static const struct column all_columns[NR_COLUMNS] = {
-	[PID]	   = { "pid", "PID", COL_COUNT, 7, 0 },
-	[COMM]	   = { "comm", "NAME", COL_TEXT, 4, NOT_HUMAN },
-	[CLASS]	   = { "class", "CLASS", COL_TEXT, 7, 0 },
-	[START]	   = { "start", "START", COL_ADDR, 14, 0 },
-	[END]	   = { "end", "END", COL_ADDR, 14, 0 },
-	[SIZE]	   = { "size", "SIZE", COL_SIZE, 9, 0 },
-	[STATE]	   = { "state", "STATE", COL_TEXT, 8, 0 },
-	[FRAME]	   = { "frame", "FRAME", COL_ADDR, 8, 0 },
-	[MAPPINGS] = { "mappings", "MAPPINGS", COL_COUNT, 8, 0 },
-	[FLAGS]	   = { "flags", "FLAGS", COL_TEXT, 12, 0 },
-	[PATH]	   = { "path", "FILE", COL_TEXT, 4, 0 },
-};
+#define ROW struct page_row
+
+TABLE(page_table, "mem_page",
+	COL(pid, COUNT, 7, "PID", 0, "the process"),
+	COL(comm, TEXT, 4, "NAME", NOT_HUMAN, "its name"),
+	COL(class, TEXT, 7, "CLASS", 0, "class of memory"),
+	COL(start, ADDR, 14, "START", 0, "first address"),
+	COL(end, ADDR, 14, "END", 0, "end, exclusive"),
+	COL(size, SIZE, 9, "SIZE", 0, "size of the range"),
+	COL(state, TEXT, 8, "STATE", 0, "``resident``, ``swapped`` or ``absent``"),
+	COL(frame, ADDR, 8, "FRAME", OR_NULL, "page frame of the first page; ``--frames`` only"),
+	COL(mappings, COUNT, 8, "MAPPINGS", OR_NULL, "mappings of each page; ``--frames`` only"),
+	COL(flags, TEXT, 12, "FLAGS", 0,
+	    "``private`` or ``shared``, and the names of the kernel's flags"),
+	COL(path, TEXT, 4, "FILE", 0, "the file, empty for memory without a name"));
 
 /* A range of pages that are alike */
 struct run {
@@ -238,18 +245,15 @@ static void print_run(struct dump *d)
 	if (r->start == r->end)
 		return;
 	flags_text(flags, r);
-	table_row(d->table, (struct cell[]) {
-		[PID]	   = cell_u(d->p->pid),
-		[COMM]	   = cell_s(d->p->comm),
-		[CLASS]	   = cell_s(class_name(d->m->class)),
-		[START]	   = cell_u(r->start),
-		[END]	   = cell_u(r->end),
-		[SIZE]	   = cell_u(r->end - r->start),
-		[STATE]	   = cell_s(present ? "resident" : r->entry & PAGEMAP_SWAP ? "swapped" : "absent"),
-		[FRAME]	   = present && d->mem->frames ? cell_u(r->frame) : (struct cell){ 0 },
-		[MAPPINGS] = present && d->mem->frames ? cell_u(r->count) : (struct cell){ 0 },
-		[FLAGS]	   = cell_s(flags),
-		[PATH]	   = cell_s(d->m->path),
+	table_row(d->table, &(struct page_row) {
+		.pid = d->p->pid, .comm = d->p->comm,
+		.class = class_name(d->m->class),
+		.start = r->start, .end = r->end, .size = r->end - r->start,
+		.state = present ? "resident" : r->entry & PAGEMAP_SWAP ? "swapped" : "absent",
+		.frame = present && d->mem->frames ? r->frame : UNKNOWN_U64,
+		.mappings = present && d->mem->frames ? r->count : UNKNOWN_U64,
+		.flags = flags,
+		.path = d->m->path,
 	});
 }
 
@@ -333,8 +337,6 @@ static void dump_mapping(void *to, const struct mem_process *p, const struct mem
 
 int mem_pages(struct mem *mem)
 {
-	struct column columns[NR_COLUMNS];
-	const struct table_desc desc = { .type = "mem_page", .columns = columns, .nr = NR_COLUMNS };
 	struct dump d = {
 		.mem = mem,
 		.flags_fd = open("/proc/kpageflags", O_RDONLY | O_CLOEXEC),
@@ -349,10 +351,9 @@ int mem_pages(struct mem *mem)
 	}
 	if (!mem->seen.known)
 		msg("the kernel hides the flags of pages; only root may see them");
-	memcpy(columns, all_columns, sizeof(columns));
-	if (!mem->frames)
-		columns[FRAME].not_in = columns[MAPPINGS].not_in = NOT_HUMAN;
-	d.table = table_new(&desc, mem->format);
+	d.table = table_new(&page_table, mem->format);
+	table_show(d.table, offsetof(ROW, frame), NOT_HUMAN, mem->frames);
+	table_show(d.table, offsetof(ROW, mappings), NOT_HUMAN, mem->frames);
 	dumping = &d;
 	mem_read(mem, dump_mapping);
 	table_end(d.table);

@@ -492,32 +492,43 @@ static int verify_run(struct verify *v)
 	return guard_end(&g);
 }
 
-enum {
-	LIMIT, HIGH, MEMORY, SECONDS, PREDICTED, LOW, UP, MEASURED, ANON, FILES, VERDICT, SLOWDOWN,
-	SLOW_LOW, SLOW_HIGH, STALLED,
+struct verify_row {
+	__u64 limit, high, memory, measured_us;
+	double predicted_per_s, predicted_low_per_s, predicted_high_per_s, refaults_per_s;
+	double anon_per_s, file_per_s;
+	const char *verdict;
+	double slowdown, slowdown_low, slowdown_high, stalled;
 };
 
-static const struct column columns[] = {
-	[LIMIT]	    = { "limit", "limit", COL_SIZE, 0, 0 },
-	[HIGH]	    = { "high", "memory.high", COL_SIZE, 0, 0 },
-	[MEMORY]    = { "memory", "memory in use", COL_SIZE, 0, 0 },
-	[SECONDS]   = { "measured_us", "measured for", COL_US, 0, 0 },
-	[PREDICTED] = { "predicted_per_s", "refaults/s predicted", COL_RATE, 0, 0 },
-	[LOW]	    = { "predicted_low_per_s", "  low", COL_RATE, 0, 0 },
-	[UP]	    = { "predicted_high_per_s", "  high", COL_RATE, 0, 0 },
-	[MEASURED]  = { "refaults_per_s", "refaults/s measured", COL_RATE, 0, 0 },
-	[ANON]	    = { "anon_per_s", "pages/s from swap", COL_RATE, 0, 0 },
-	[FILES]	    = { "file_per_s", "pages/s of files", COL_RATE, 0, 0 },
-	[VERDICT]   = { "verdict", "compared with the interval", COL_TEXT, 0, 0 },
-	[SLOWDOWN]  = { "slowdown", "slowdown predicted", COL_RATIO, 0, 0 },
-	[SLOW_LOW]  = { "slowdown_low", "  low", COL_RATIO, 0, 0 },
-	[SLOW_HIGH] = { "slowdown_high", "  high", COL_RATIO, 0, 0 },
-	[STALLED]   = { "stalled", "some waited (PSI)", COL_RATIO, 0, 0 },
-};
+#define ROW struct verify_row
 
-static const struct table_desc desc = {
-	.type = "verify", .columns = columns, .nr = ARRAY_SIZE(columns), .list = true,
-};
+TABLE_LIST(verify_table, "verify",
+	COL(limit, SIZE, 0, "limit", 0, "the limit"),
+	COL(high, SIZE, 0, "memory.high", 0,
+	    "``memory.high``: the limit, plus the cgroup's charges for other than anonymous "
+	    "memory and pages of files"),
+	COL(memory, SIZE, 0, "memory in use", 0, "anonymous memory and pages of files at the end"),
+	COL(measured_us, US, 0, "measured for", 0, "length of the measurement"),
+	COL(predicted_per_s, RATE, 0, "refaults/s predicted", OR_NULL,
+	    "predicted refaults, as in ``sizing``"),
+	COL(predicted_low_per_s, RATE, 0, "  low", OR_NULL, "lower end of the 95 % interval"),
+	COL(predicted_high_per_s, RATE, 0, "  high", OR_NULL, "upper end"),
+	COL(refaults_per_s, RATE, 0, "refaults/s measured", 0,
+	    "measured refaults: major faults, each of which waited"),
+	COL(anon_per_s, RATE, 0, "pages/s from swap", 0,
+	    "pages that came back from swap, including read-ahead"),
+	COL(file_per_s, RATE, 0, "pages/s of files", 0,
+	    "pages of files that came back, including read-ahead and pages that were not mapped"),
+	COL(verdict, TEXT, 0, "compared with the interval", 0,
+	    "the measured refaults are ``below``, ``within`` or ``above`` the predicted interval"),
+	COL(slowdown, RATIO, 0, "slowdown predicted", OR_NULL,
+	    "predicted slowdown, as in ``sizing``; may exceed 1"),
+	COL(slowdown_low, RATIO, 0, "  low", OR_NULL,
+	    "lower end of the 95 % interval; may exceed 1"),
+	COL(slowdown_high, RATIO, 0, "  high", OR_NULL, "upper end; may exceed 1"),
+	COL(stalled, RATIO, 0, "some waited (PSI)", OR_NULL,
+	    "share of the time in which some thread waited for memory, according to "
+	    "``memory.pressure``"));
 
 /**
  * struct job - the command line, and the results
@@ -707,23 +718,20 @@ static void print(const struct job *job, const struct wsmon_curve *of)
 
 	if (job->rp.out.format == TABLE_HUMAN)
 		print_verdict(&at, waited);
-	t = table_new(&desc, job->rp.out.format);
-	table_row(t, (struct cell[]) {
-		[LIMIT]	    = cell_u(job->limit),
-		[HIGH]	    = cell_u(v->high),
-		[MEMORY]    = cell_u(v->to.anon + v->to.file),
-		[SECONDS]   = cell_u(whole(us)),
-		[PREDICTED] = at.bound == WSMON_EXACT ? cell_d(at.refaults) : (struct cell){ },
-		[LOW]	    = cell_d(at.low),
-		[UP]	    = cell_d(at.high),
-		[MEASURED]  = cell_d(waited),
-		[ANON]	    = cell_d(anon),
-		[FILES]	    = cell_d(file),
-		[VERDICT]   = cell_s(verdict(waited, &at)),
-		[SLOWDOWN]  = cell_d(slow.mean),
-		[SLOW_LOW]  = cell_d(slow.low),
-		[SLOW_HIGH] = cell_d(slow.high),
-		[STALLED]   = cell_d(v->to.pressure < 0 ? NAN : (v->to.stall_us - v->from.stall_us) / us),
+	t = table_new(&verify_table, job->rp.out.format);
+	table_show(t, offsetof(ROW, predicted_per_s), NOT_HUMAN, at.bound == WSMON_EXACT);
+	table_row(t, &(struct verify_row) {
+		.limit = job->limit,
+		.high = v->high,
+		.memory = v->to.anon + v->to.file,
+		.measured_us = whole(us),
+		.predicted_per_s = at.bound == WSMON_EXACT ? at.refaults : NAN,
+		.predicted_low_per_s = at.low, .predicted_high_per_s = at.high,
+		.refaults_per_s = waited,
+		.anon_per_s = anon, .file_per_s = file,
+		.verdict = verdict(waited, &at),
+		.slowdown = slow.mean, .slowdown_low = slow.low, .slowdown_high = slow.high,
+		.stalled = v->to.pressure < 0 ? NAN : (v->to.stall_us - v->from.stall_us) / us,
 	});
 	table_end(t);
 }

@@ -156,52 +156,71 @@ static void top_guests(struct top *top)
 
 /* The table without a screen */
 
-enum { T, PID, COMM, CLASS, WINDOW, BYTES, LOW, HIGH, RSS, IDLE, SHARE, HOT, REGIONS, WHO, WHO_SHARE };
-
-static struct column columns[] = {
-	[T]	    = { "t", "TIME", COL_T, 8, 0 },
-	[PID]	    = { "pid", "PID", COL_COUNT, 7, 0 },
-	[COMM]	    = { "comm", "NAME", COL_TEXT, 15, 0 },
-	[CLASS]	    = { "class", "CLASS", COL_TEXT, 7, 0 },
-	[WINDOW]    = { "window_us", "WINDOW", COL_US, 6, 0 },
-	[BYTES]	    = { "bytes", "WSS", COL_SIZE, 10, 0 },
-	[LOW]	    = { "low", "LOW", COL_SIZE, 10, 0 },
-	[HIGH]	    = { "high", "HIGH", COL_SIZE, 10, 0 },
-	[RSS]	    = { "rss", "RSS", COL_SIZE, 10, 0 },
-	[IDLE]	    = { "idle", "IDLE", COL_SIZE, 10, 0 },
-	[SHARE]	    = { "share", "SHARE", COL_RATIO, 7, 0 },
-	[HOT]	    = { "hot", "HOT", COL_SIZE, 10, 0 },
-	[REGIONS]   = { "regions", "REGIONS", COL_COUNT, 7, 0 },
-	/* in tables for people only if known */
-	[WHO]	    = { "who", "WHO", COL_TEXT, 24, NOT_HUMAN },
-	[WHO_SHARE] = { "who_share", "OF IT", COL_RATIO, 7, NOT_HUMAN },
+struct process_row {
+	double t;
+	__u64 pid;
+	const char *comm, *class;
+	__u64 window_us, bytes, low, high, rss, idle;
+	double share;
+	__u64 hot, regions;
+	const char *who;
+	double who_share;
 };
 
-static const struct table_desc desc = {
-	.type = "top", .columns = columns, .nr = ARRAY_SIZE(columns),
+#define ROW struct process_row
+
+TABLE(process_table, "top",
+	COL(t, T, 8, "TIME", 0, "when the figures were read"),
+	COL(pid, COUNT, 7, "PID", 0, "the process"),
+	COL(comm, TEXT, 15, "NAME", 0, "its name"),
+	COL(class, TEXT, 7, "CLASS", 0, "class of memory; ``all`` is the whole process"),
+	COL(window_us, US, 6, "WINDOW", 0, "the window"),
+	COL(bytes, SIZE, 10, "WSS", 0, "the working set size"),
+	COL(low, SIZE, 10, "LOW", 0, "lower end of its 95 % interval"),
+	COL(high, SIZE, 10, "HIGH", 0, "upper end"),
+	COL(rss, SIZE, 10, "RSS", OR_NULL, "resident memory of the whole process"),
+	COL(idle, SIZE, 10, "IDLE", OR_NULL,
+	    "``rss`` minus the working set, or minus ``high`` with a secondary MMU; at least 0"),
+	COL(share, RATIO, 7, "SHARE", OR_NULL, "working set as a share of the mapped memory"),
+	COL(hot, SIZE, 10, "HOT", 0,
+	    "size of the regions that have a share of half or more accessed"),
+	COL(regions, COUNT, 7, "REGIONS", 0, "regions"),
+	COL(who, TEXT, 24, "WHO", NOT_HUMAN | OR_NULL,
+	    "with ``--who``: the function that touches most of the memory, or the file of the "
+	    "function"),
+	COL(who_share, RATIO, 7, "OF IT", NOT_HUMAN | OR_NULL,
+	    "share of the memory that this function touches"));
+
+struct cgroup_row {
+	double t;
+	const char *name, *scope;
+	__u64 processes;
+	const char *class;
+	__u64 window_us, bytes, low, high, rss, idle, regions, guests;
 };
 
-enum { G_T, G_NAME, G_SCOPE, G_PROCESSES, G_CLASS, G_WINDOW, G_BYTES, G_LOW, G_HIGH, G_RSS, G_IDLE, G_REGIONS, G_GUESTS };
+#undef ROW
+#define ROW struct cgroup_row
 
-static const struct column group_columns[] = {
-	[G_T]	      = { "t", "TIME", COL_T, 8, 0 },
-	[G_NAME]      = { "name", "NAME", COL_TEXT, 32, 0 },
-	[G_SCOPE]     = { "scope", "SCOPE", COL_TEXT, 6, NOT_HUMAN },
-	[G_PROCESSES] = { "processes", "PROCS", COL_COUNT, 5, 0 },
-	[G_CLASS]     = { "class", "CLASS", COL_TEXT, 7, NOT_HUMAN },
-	[G_WINDOW]    = { "window_us", "WINDOW", COL_US, 6, 0 },
-	[G_BYTES]     = { "bytes", "WSS", COL_SIZE, 10, 0 },
-	[G_LOW]	      = { "low", "LOW", COL_SIZE, 10, 0 },
-	[G_HIGH]      = { "high", "HIGH", COL_SIZE, 10, 0 },
-	[G_RSS]	      = { "rss", "RSS", COL_SIZE, 10, 0 },
-	[G_IDLE]      = { "idle", "IDLE", COL_SIZE, 10, 0 },
-	[G_REGIONS]   = { "regions", "REGIONS", COL_COUNT, 7, 0 },
-	[G_GUESTS]    = { "guests", "GUESTS", COL_COUNT, 6, NOT_HUMAN },
-};
-
-static const struct table_desc group_desc = {
-	.type = "cgroup", .columns = group_columns, .nr = ARRAY_SIZE(group_columns),
-};
+TABLE(cgroup_table, "cgroup",
+	COL(t, T, 8, "TIME", 0, "when the figures were read"),
+	COL(name, TEXT, 32, "NAME", 0, "path of the cgroup"),
+	COL(scope, TEXT, 6, "SCOPE", NOT_HUMAN,
+	    "``total``: the named cgroup; ``cgroup``: a cgroup below it"),
+	COL(processes, COUNT, 5, "PROCS", 0,
+	    "processes in it and below it; 0 if ``class`` is not ``all``"),
+	COL(class, TEXT, 7, "CLASS", NOT_HUMAN, "class of memory; ``all`` is the whole cgroup"),
+	COL(window_us, US, 6, "WINDOW", 0, "the window"),
+	COL(bytes, SIZE, 10, "WSS", 0, "the working set size"),
+	COL(low, SIZE, 10, "LOW", 0, "lower end of its 95 % interval"),
+	COL(high, SIZE, 10, "HIGH", 0, "upper end"),
+	COL(rss, SIZE, 10, "RSS", OR_NULL,
+	    "memory of the whole cgroup in RAM: anonymous, mapped pages of files, hugetlbfs"),
+	COL(idle, SIZE, 10, "IDLE", OR_NULL,
+	    "``rss`` minus the working set, or minus ``high`` with ``guests``; at least 0"),
+	COL(regions, COUNT, 7, "REGIONS", 0, "regions; 0 if ``class`` is not ``all``"),
+	COL(guests, COUNT, 6, "GUESTS", NOT_HUMAN,
+	    "virtual machines (KVM): memory that only their guests access reads as idle"));
 
 static struct table *table;
 
@@ -213,58 +232,39 @@ static double time_of(const struct top *top)
 static void print_row(const struct top *top, const struct top_row *row)
 {
 	const struct wsmon_wss_row *w = &row->wss;
-	struct cell cells[ARRAY_SIZE(columns)] = {
-		[T]	  = cell_d(time_of(top)),
-		[PID]	  = cell_u(w->pid),
-		[COMM]	  = cell_s(row->comm),
-		[CLASS]	  = cell_s(class_name(w->class)),
-		[WINDOW]  = cell_u(w->window_us),
-		[BYTES]	  = cell_u(w->bytes),
-		[LOW]	  = cell_u(w->low),
-		[HIGH]	  = cell_u(w->high),
-		[HOT]	  = cell_u(row->hot),
-		[REGIONS] = cell_u(row->regions),
-	};
 
-	if (w->group)
-		cells[COMM] = cell_s(top_name(top, row));
-	if (row->have_rss) {
-		cells[RSS] = cell_u(row->rss);
-		cells[IDLE] = cell_u(row->idle);
-	}
-	if (w->mapped)
-		cells[SHARE] = cell_d(row->share);
-	if (row->who) {
-		cells[WHO] = cell_s(row->who);
-		cells[WHO_SHARE] = cell_d(row->who_share);
-	}
-	table_row(table, cells);
+	table_row(table, &(struct process_row) {
+		.t = time_of(top),
+		.pid = w->pid, .comm = w->group ? top_name(top, row) : row->comm,
+		.class = class_name(w->class),
+		.window_us = w->window_us,
+		.bytes = w->bytes, .low = w->low, .high = w->high,
+		.rss = row->have_rss ? row->rss : UNKNOWN_U64,
+		.idle = row->have_rss ? row->idle : UNKNOWN_U64,
+		.share = w->mapped ? row->share : NAN,
+		.hot = row->hot, .regions = row->regions,
+		.who = row->who, .who_share = row->who ? row->who_share : NAN,
+	});
 }
 
 static void print_group(const struct top *top, const struct top_row *row)
 {
 	const struct wsmon_wss_row *w = &row->wss;
 	char name[4096];
-	struct cell cells[ARRAY_SIZE(group_columns)] = {
-		[G_T]	      = cell_d(time_of(top)),
-		[G_NAME]      = cell_s(top->format == TABLE_HUMAN ? name : row->path),
-		[G_SCOPE]     = cell_s(w->group ? "total" : "cgroup"),
-		[G_PROCESSES] = cell_u(row->processes),
-		[G_CLASS]     = cell_s(class_name(w->class)),
-		[G_WINDOW]    = cell_u(w->window_us),
-		[G_BYTES]     = cell_u(w->bytes),
-		[G_LOW]	      = cell_u(w->low),
-		[G_HIGH]      = cell_u(w->high),
-		[G_REGIONS]   = cell_u(row->regions),
-		[G_GUESTS]    = cell_u(row->guests),
-	};
 
 	snprintf(name, sizeof(name), "%s%s", top_name(top, row), row->guests ? "*" : "");
-	if (row->have_rss) {
-		cells[G_RSS] = cell_u(row->rss);
-		cells[G_IDLE] = cell_u(row->idle);
-	}
-	table_row(table, cells);
+	table_row(table, &(struct cgroup_row) {
+		.t = time_of(top),
+		.name = top->format == TABLE_HUMAN ? name : row->path,
+		.scope = w->group ? "total" : "cgroup",
+		.processes = row->processes,
+		.class = class_name(w->class),
+		.window_us = w->window_us,
+		.bytes = w->bytes, .low = w->low, .high = w->high,
+		.rss = row->have_rss ? row->rss : UNKNOWN_U64,
+		.idle = row->have_rss ? row->idle : UNKNOWN_U64,
+		.regions = row->regions, .guests = row->guests,
+	});
 }
 
 /* Print the table; Return: 0, or -1 if it cannot be written */
@@ -272,10 +272,13 @@ static int top_text_print(const struct top *top)
 {
 	size_t i;
 
-	if (!table && top_who_shown(top))
-		columns[WHO].not_in = columns[WHO_SHARE].not_in = 0;
-	if (!table)
-		table = table_new(top_grouped(top) ? &group_desc : &desc, top->format);
+	if (!table) {
+		table = table_new(top_grouped(top) ? &cgroup_table : &process_table, top->format);
+		if (!top_grouped(top) && top_who_shown(top)) {
+			table_show(table, offsetof(struct process_row, who), NOT_HUMAN, true);
+			table_show(table, offsetof(struct process_row, who_share), NOT_HUMAN, true);
+		}
+	}
 	for (i = 0; i < top->nr_rows; i++)
 		(top_grouped(top) ? print_group : print_row)(top, &top->rows[i]);
 	table_flush(table);

@@ -35,7 +35,7 @@ static void act_record(struct report *rp, const struct wsmon_record *rec)
 
 static void act_end_report(struct report *rp)
 {
-	struct table *t = report_table(rp, &act_desc);
+	struct table *t = act_table(rp->out.f, rp->out.format);
 	struct rules *rules = rp->data;
 	bool any = false;
 	size_t i;

@@ -579,30 +579,46 @@ static struct bounds estimate_bounds(const struct site *s, const struct amount *
 
 #define LIBRARY		"/libwsmo-alloc.so"
 
-enum {
-	LIVE, LIVE_LOW, LIVE_HIGH, USED, USED_LOW, USED_HIGH, IDLE, IDLE_LOW, IDLE_HIGH, LONG,
-	LONG_LOW, LONG_HIGH, SAMPLES, SITE, FUNCTION, FILE_NAME, LINE, STACK,
+/** struct interval - an estimate, with the ends of its 95 % interval */
+struct interval {
+	__u64 bytes, low, high;
 };
 
-#define AMOUNT(at, key, head, people)							\
-	[at]		= { key, head, COL_SIZE, 9, 0 },				\
-	[at + 1]	= { key "_low", "LOW", COL_SIZE, 9, people },			\
-	[at + 2]	= { key "_high", "HIGH", COL_SIZE, 9, people }
-
-static const struct column columns[] = {
-	AMOUNT(LIVE, "live", "LIVE", NOT_HUMAN),
-	AMOUNT(USED, "in_use", "IN USE", 0),
-	AMOUNT(IDLE, "idle", "IDLE 10 s", 0),
-	AMOUNT(LONG, "idle_1min", "IDLE 1 min", NOT_HUMAN),
-	[SAMPLES]	= { "samples", "SAMPLES", COL_COUNT, 7, 0 },
-	[SITE]		= { "site", "SITE", COL_TEXT, 4, NOT_JSON | NOT_CSV },
-	[FUNCTION]	= { "function", "FUNCTION", COL_TEXT, 4, NOT_HUMAN },
-	[FILE_NAME]	= { "file", "FILE", COL_TEXT, 4, NOT_HUMAN },
-	[LINE]		= { "line", "LINE", COL_COUNT, 4, NOT_HUMAN },
-	[STACK]		= { "stack", "STACK", COL_LIST, 4, NOT_HUMAN },
+struct alloc_row {
+	struct interval live, in_use, idle, idle_1min;
+	__u64 samples;
+	const char *site, *function, *file;
+	__u64 line;
+	const char *stack;
 };
 
-static const struct table_desc desc = TABLE_DESC("alloc", columns);
+#define ROW struct alloc_row
+
+#define AMOUNT(field, head, flags, people, help, low_help)				\
+	COL_AS(#field, field.bytes, SIZE, 9, head, flags, help),			\
+	COL_AS(#field "_low", field.low, SIZE, 9, "LOW", flags | people, low_help),	\
+	COL_AS(#field "_high", field.high, SIZE, 9, "HIGH", flags | people, "upper end")
+
+TABLE(alloc_table, "alloc",
+	AMOUNT(live, "LIVE", 0, NOT_HUMAN, "allocated and not freed",
+	       "lower end of its interval, which covers only the chance in the samples"),
+	AMOUNT(in_use, "IN USE", 0, 0, "accessed within an aggregation interval", "lower end"),
+	AMOUNT(idle, "IDLE 10 s", OR_NULL, 0,
+	       "not accessed for ten seconds or longer; null if nothing was watched for so long",
+	       "lower end"),
+	AMOUNT(idle_1min, "IDLE 1 min", OR_NULL, NOT_HUMAN,
+	       "not accessed for a minute or longer; null if nothing was watched for so long",
+	       "lower end"),
+	COL(samples, COUNT, 7, "SAMPLES", 0, "live samples"),
+	COL(site, TEXT, 4, "SITE", NOT_JSON | NOT_CSV, ""),
+	COL(function, TEXT, 4, "FUNCTION", NOT_HUMAN | OR_NULL,
+	    "the innermost function with a source line, outside of C++'s library; without such a "
+	    "function, the innermost function"),
+	COL(file, TEXT, 4, "FILE", NOT_HUMAN | OR_NULL, "its source file"),
+	COL(line, COUNT, 4, "LINE", NOT_HUMAN | OR_NULL, "the line"),
+	COL(stack, LIST, 4, "STACK", NOT_HUMAN,
+	    "the same as ``function (file:line)``; with ``--by stack`` all calls, innermost first. "
+	    "CSV separates calls by semicolons"));
 
 /** struct alloc_options - the command line */
 static struct alloc_options {
@@ -841,40 +857,37 @@ static char *stack_text(const struct place *p)
 	return lines;
 }
 
-static void set_amount(struct cell *cell, double bytes, struct bounds b)
+static struct interval rounded(double bytes, struct bounds b)
 {
-	cell[0] = cell_u(bytes + 0.5);
-	cell[1] = cell_u(b.low + 0.5);
-	cell[2] = cell_u(b.high + 0.5);
+	return (struct interval){ bytes + 0.5, b.low + 0.5, b.high + 0.5 };
 }
 
 /* Longer idle times than memory was watched for are unknown */
-static void set_idle(const struct view *v, struct cell *cell, const struct site *s, unsigned int i)
+static struct interval idle(const struct view *v, const struct site *s, unsigned int i)
 {
 	if (v->watched_ns < estimate_idle_ns[i])
-		memset(cell, 0, 3 * sizeof(*cell));
-	else
-		set_amount(cell, s->idle[i].bytes, estimate_bounds(s, &s->idle[i]));
+		return (struct interval){ UNKNOWN_U64, UNKNOWN_U64, UNKNOWN_U64 };
+	return rounded(s->idle[i].bytes, estimate_bounds(s, &s->idle[i]));
 }
 
 static void print_place(const struct report *rp, struct table *table, const struct place *p)
 {
-	struct cell cells[ARRAY_SIZE(columns)];
 	const struct site *s = &p->site;
 	char text[CALL_TEXT], *stack = stack_text(p);
 	__u32 i;
 
-	set_amount(&cells[LIVE], s->live, estimate_live(s));
-	set_amount(&cells[USED], s->used.bytes, estimate_bounds(s, &s->used));
-	set_idle(rp->data, &cells[IDLE], s, 0);
-	set_idle(rp->data, &cells[LONG], s, 1);
-	cells[SAMPLES] = cell_u(s->samples);
-	cells[SITE] = cell_s(p->call ? calls_text(text, p->call) : "unknown");
-	cells[FUNCTION] = text_or_none(p->call ? p->call->function : NULL);
-	cells[FILE_NAME] = text_or_none(p->call ? p->call->file : NULL);
-	cells[LINE] = p->call && p->call->file ? cell_u(p->call->line) : (struct cell){ 0 };
-	cells[STACK] = cell_s(stack);
-	table_row(table, cells);
+	table_row(table, &(struct alloc_row) {
+		.live = rounded(s->live, estimate_live(s)),
+		.in_use = rounded(s->used.bytes, estimate_bounds(s, &s->used)),
+		.idle = idle(rp->data, s, 0),
+		.idle_1min = idle(rp->data, s, 1),
+		.samples = s->samples,
+		.site = p->call ? calls_text(text, p->call) : "unknown",
+		.function = text_or_none(p->call ? p->call->function : NULL),
+		.file = text_or_none(p->call ? p->call->file : NULL),
+		.line = p->call && p->call->file ? (__u64)p->call->line : UNKNOWN_U64,
+		.stack = stack,
+	});
 	free(stack);
 	if (!options.by_stack || !p->stack ||
 	    (rp->out.format != TABLE_HUMAN && rp->out.format != TABLE_RAW))
@@ -886,7 +899,7 @@ static void print_place(const struct report *rp, struct table *table, const stru
 
 static void print_rows(const struct report *rp, struct place **p, size_t nr)
 {
-	struct table *table = report_table(rp, &desc);
+	struct table *table = report_table(rp, &alloc_table);
 	size_t i;
 
 	for (i = 0; i < nr && i < options.top; i++)

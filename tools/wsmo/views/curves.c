@@ -64,10 +64,7 @@ static int open_picture(struct plot *p, const struct picture *picture,
 		    picture->file, cs->nr);
 		return -1;
 	}
-	if (plot_open(p, picture))
-		return -1;
-	plot_axes(p);
-	return 0;
+	return plot_open(p, picture);
 }
 
 static const char *title(char *buf, const struct wsmon_curve *of)
@@ -84,19 +81,14 @@ static const char *title(char *buf, const struct wsmon_curve *of)
 	return plot_text(buf, name);
 }
 
-/* Each curve: its band, its line, and points on it */
-static void plot_lines(struct plot *p, const struct wsmon_curves *cs,
-		       const char *points)
+static void plot_curves(struct plot *p, const struct wsmon_curves *cs, const char *dots)
 {
 	char text[PLOT_TEXT];
 	size_t i;
 
-	for (i = 0; i < cs->nr; i++) {
-		plot_line(p, i, title(text, &cs->of[i]));
-		plot_printf(p, ", $points%zu using 1:2 with points pt 7 lc rgb '#%s' %s",
-			    i, plot_colors[i], points);
-	}
-	plot_printf(p, "\n");
+	for (i = 0; i < cs->nr; i++)
+		plot_printf(p, "title%zu = %s\n", i, title(text, &cs->of[i]));
+	plot_lines(p, cs->nr, dots, 0);
 }
 
 /* Tics at the windows, which are seldom powers of ten */
@@ -148,7 +140,7 @@ static int curve_plot(const struct picture *picture, const struct wsmon_curves *
 	plot_printf(&p, "set logscale x\nset yrange [0:*]\n");
 	plot_printf(&p, "set xlabel 'window'\nset ylabel 'working set, %s (band: 95 %% interval)'\n",
 		    unit.name);
-	plot_lines(&p, cs, "ps 0.6 notitle");
+	plot_curves(&p, cs, "ps 0.6");
 	return plot_close(&p);
 }
 
@@ -212,7 +204,7 @@ static int sizing_plot(const struct picture *picture, const struct wsmon_curves 
 	plot_printf(&p, "set logscale y\nset xrange [0:*]\n");
 	plot_printf(&p, "set ylabel 'refaults a second (band: 95 %% interval)'\n");
 	mark_knees(&p, choice, unit);
-	plot_lines(&p, cs, "ps 1.2 notitle");
+	plot_curves(&p, cs, "ps 1.2");
 	return plot_close(&p);
 }
 
@@ -223,47 +215,71 @@ static int sizing_plot(const struct picture *picture, const struct wsmon_curves 
 /* Columns of a line beside the bar */
 #define BESIDE_BAR	70
 
-enum { PID, CLASS, WINDOW, BYTES, LOW, HIGH, P5, P50, P95, BAR };
-
-static const struct column curve_columns[] = {
-	[PID]	= { "pid", "PID", COL_COUNT, 7, 0 },
-	[CLASS]	= { "class", "CLASS", COL_TEXT, 5, 0 },
-	[WINDOW] = { "window_us", "WINDOW", COL_US, 6, 0 },
-	[BYTES]	= { "bytes", "WSS", COL_SIZE, 9, 0 },
-	[LOW]	= { "low", "LOW", COL_SIZE, 9, 0 },
-	[HIGH]	= { "high", "HIGH", COL_SIZE, 9, 0 },
-	[P5]	= { "p5", "5 %", COL_SIZE, 9, 0 },
-	[P50]	= { "p50", "50 %", COL_SIZE, 9, 1U << TABLE_HUMAN },
-	[P95]	= { "p95", "95 %", COL_SIZE, 9, 0 },
-	[BAR]	= { "bar", "BAR", COL_TEXT, BAR_MIN, NOT_CSV | NOT_JSON | 1U << TABLE_RAW },
+struct curve_row {
+	__u64 pid;
+	const char *class;
+	__u64 window_us, bytes, low, high, p5, p50, p95;
+	const char *bar;
 };
 
-static const struct table_desc curve_desc = TABLE_DESC("curve", curve_columns);
+#define ROW struct curve_row
 
-enum {
-	S_PID, S_CLASS, S_LIMIT, S_OF_RSS, S_KEEPS, S_BOUND, S_REFAULTS, S_LOW, S_HIGH,
-	S_MISSED, S_SLOWDOWN, S_SLOW_LOW, S_SLOW_HIGH, S_MARK,
+TABLE(curve_table, "curve",
+	COL(pid, COUNT, 7, "PID", OR_NULL, "the process; null for all together"),
+	COL(class, TEXT, 5, "CLASS", 0, "class of memory; ``all`` is the whole process"),
+	COL(window_us, US, 6, "WINDOW", 0, "the window"),
+	COL(bytes, SIZE, 9, "WSS", 0, "mean of the working set"),
+	COL(low, SIZE, 9, "LOW", 0, "lower end of its 95 % interval"),
+	COL(high, SIZE, 9, "HIGH", 0, "upper end"),
+	COL(p5, SIZE, 9, "5 %", OR_NULL,
+	    "5 % of the moments had at most this working set; null for a sum of processes"),
+	COL(p50, SIZE, 9, "50 %", 1U << TABLE_HUMAN | OR_NULL,
+	    "50 % of the moments had at most this working set"),
+	COL(p95, SIZE, 9, "95 %", OR_NULL, "95 % of the moments had at most this working set"),
+	COL(bar, TEXT, BAR_MIN, "BAR", NOT_CSV | NOT_JSON | 1U << TABLE_RAW, ""));
+
+struct limit_row {
+	__u64 pid;
+	const char *class;
+	__u64 limit;
+	double of_rss;
+	__u64 keeps_us;
+	const char *bound;
+	double refaults_per_s, refaults_low_per_s, refaults_high_per_s, missed, slowdown;
+	double slowdown_low, slowdown_high;
+	const char *mark;
 };
 
-/* Tables for people have the slowdown if it is known */
-static struct column sizing_columns[] = {
-	[S_PID]	   = { "pid", "PID", COL_COUNT, 7, 0 },
-	[S_CLASS]  = { "class", "CLASS", COL_TEXT, 5, 0 },
-	[S_LIMIT]  = { "limit", "LIMIT", COL_SIZE, 10, 0 },
-	[S_OF_RSS] = { "of_rss", "OF RSS", COL_RATIO, 7, 0 },
-	[S_KEEPS]  = { "keeps_us", "KEEPS", COL_US, 7, 0 },
-	[S_BOUND]  = { "bound", "", COL_TEXT, 1, 0 },
-	[S_REFAULTS] = { "refaults_per_s", "REFAULTS/S", COL_RATE, 10, 0 },
-	[S_LOW]	   = { "refaults_low_per_s", "LOW", COL_RATE, 7, 0 },
-	[S_HIGH]   = { "refaults_high_per_s", "HIGH", COL_RATE, 7, 0 },
-	[S_MISSED] = { "missed", "MISSED", COL_RATIO, 7, 0 },
-	[S_SLOWDOWN] = { "slowdown", "SLOWDOWN", COL_RATIO, 8, NOT_HUMAN },
-	[S_SLOW_LOW] = { "slowdown_low", "LOW", COL_RATIO, 6, NOT_HUMAN },
-	[S_SLOW_HIGH] = { "slowdown_high", "HIGH", COL_RATIO, 6, NOT_HUMAN },
-	[S_MARK]   = { "mark", "", COL_TEXT, 4, 0 },
-};
+#undef ROW
+#define ROW struct limit_row
 
-static const struct table_desc sizing_desc = TABLE_DESC("sizing", sizing_columns);
+TABLE(sizing_table, "sizing",
+	COL(pid, COUNT, 7, "PID", OR_NULL, "the process; null for all together"),
+	COL(class, TEXT, 5, "CLASS", 0, "class of memory; ``all`` is the whole process"),
+	COL(limit, SIZE, 10, "LIMIT", 0, "the limit"),
+	COL(of_rss, RATIO, 7, "OF RSS", OR_NULL,
+	    "the limit as a share of the mean resident size; may exceed 1"),
+	COL(keeps_us, US, 7, "KEEPS", OR_NULL,
+	    "unused memory stays resident for this time; null outside of the recorded windows"),
+	COL(bound, TEXT, 1, "", 0,
+	    "``<``: only the upper end is known; ``>``: only the lower end is known; otherwise "
+	    "empty"),
+	COL(refaults_per_s, RATE, 10, "REFAULTS/S", OR_NULL,
+	    "pages a second that are used again after they were reclaimed"),
+	COL(refaults_low_per_s, RATE, 7, "LOW", OR_NULL, "lower end of the 95 % interval"),
+	COL(refaults_high_per_s, RATE, 7, "HIGH", OR_NULL, "upper end"),
+	COL(missed, RATIO, 7, "MISSED", OR_NULL,
+	    "upper bound of the share of accesses that refault; accesses to a page within the "
+	    "shortest window count as one"),
+	COL(slowdown, RATIO, 8, "SLOWDOWN", NOT_HUMAN | OR_NULL,
+	    "CPU time spent waiting for refaults, as a share of the recording; may exceed 1; null "
+	    "if not known"),
+	COL(slowdown_low, RATIO, 6, "LOW", NOT_HUMAN | OR_NULL,
+	    "lower end of the 95 % interval; may exceed 1"),
+	COL(slowdown_high, RATIO, 6, "HIGH", NOT_HUMAN | OR_NULL, "upper end; may exceed 1"),
+	COL(mark, TEXT, 4, "", 0,
+	    "``enough``: the smallest limit whose upper end is at most ``--max-refaults`` or "
+	    "``--max-slowdown``; otherwise empty"));
 
 /**
  * struct view - state of the view
@@ -333,19 +349,19 @@ static void explain_left_out(const struct wsmon_curves *cs)
 		    units_time(longest, cs->longest_us * NSEC_PER_USEC));
 }
 
-static struct cell pid_cell(const struct wsmon_curve *of)
+static __u64 pid_or_none(const struct wsmon_curve *of)
 {
-	return of->pid ? cell_u(of->pid) : (struct cell){ };
+	return of->pid ?: UNKNOWN_U64;
 }
 
-static struct cell range_cell(const struct wsmon_curve *of, __u64 size)
+static __u64 range_or_none(const struct wsmon_curve *of, __u64 size)
 {
-	return of->pid || of->group ? cell_u(size) : (struct cell){ };
+	return of->pid || of->group ? size : UNKNOWN_U64;
 }
 
 static void print_curve(const struct report *rp, const struct wsmon_curves *cs)
 {
-	struct table *t = report_table(rp, &curve_desc);
+	struct table *t = report_table(rp, &curve_table);
 	unsigned int width = bar_width(BESIDE_BAR);
 	char bar[BAR_TEXT];
 	double max = 0;
@@ -360,27 +376,26 @@ static void print_curve(const struct report *rp, const struct wsmon_curves *cs)
 		for (k = 0; k < of->nr; k++) {
 			const struct wsmon_curve_point *p = &of->point[k];
 
-			table_row(t, (struct cell[]) {
-				[PID]	= pid_cell(of),
-				[CLASS]	= cell_s(class_name(of->class)),
-				[WINDOW] = cell_u(whole(p->window * 1e6)),
-				[BYTES]	= cell_u(whole(p->size)),
-				[LOW]	= cell_u(whole(p->low)),
-				[HIGH]	= cell_u(whole(p->high)),
-				[P5]	= range_cell(of, p->p5),
-				[P50]	= range_cell(of, p->p50),
-				[P95]	= range_cell(of, p->p95),
-				[BAR]	= cell_s(bar_text(bar, whole(p->low), whole(p->high),
-							  whole(max), width)),
+			table_row(t, &(struct curve_row) {
+				.pid = pid_or_none(of),
+				.class = class_name(of->class),
+				.window_us = whole(p->window * 1e6),
+				.bytes = whole(p->size), .low = whole(p->low),
+				.high = whole(p->high),
+				.p5 = range_or_none(of, p->p5),
+				.p50 = range_or_none(of, p->p50),
+				.p95 = range_or_none(of, p->p95),
+				.bar = bar_text(bar, whole(p->low), whole(p->high), whole(max),
+						width),
 			});
 		}
 	}
 	table_end(t);
 }
 
-static struct cell known(const struct wsmon_limit *at, double value)
+static double known(const struct wsmon_limit *at, double value)
 {
-	return at->bound == WSMON_EXACT ? cell_d(value) : (struct cell){ };
+	return at->bound == WSMON_EXACT ? value : NAN;
 }
 
 static void print_limit(const struct report *rp, struct table *t,
@@ -392,21 +407,19 @@ static void print_limit(const struct report *rp, struct table *t,
 	const struct wsmon_limit *at = &row->at;
 	bool exact = at->bound == WSMON_EXACT;
 
-	table_row(t, (struct cell[]) {
-		[S_PID]	   = pid_cell(of),
-		[S_CLASS]  = cell_s(class_name(of->class)),
-		[S_LIMIT]  = cell_u(whole(at->bytes)),
-		[S_OF_RSS] = cell_d(of->rss > 0 ? at->bytes / of->rss : NAN),
-		[S_KEEPS]  = exact ? cell_u(whole(at->window * 1e6)) : (struct cell){ },
-		[S_BOUND]  = cell_s(bounds[at->bound]),
-		[S_REFAULTS] = known(at, at->refaults),
-		[S_LOW]	   = cell_d(at->low),
-		[S_HIGH]   = cell_d(at->high),
-		[S_MISSED] = known(at, at->missed),
-		[S_SLOWDOWN] = cell_d(row->slowdown.mean),
-		[S_SLOW_LOW] = cell_d(row->slowdown.low),
-		[S_SLOW_HIGH] = cell_d(row->slowdown.high),
-		[S_MARK]   = cell_s(row->knee ? "enough" : none),
+	table_row(t, &(struct limit_row) {
+		.pid = pid_or_none(of),
+		.class = class_name(of->class),
+		.limit = whole(at->bytes),
+		.of_rss = of->rss > 0 ? at->bytes / of->rss : NAN,
+		.keeps_us = exact ? whole(at->window * 1e6) : UNKNOWN_U64,
+		.bound = bounds[at->bound],
+		.refaults_per_s = known(at, at->refaults),
+		.refaults_low_per_s = at->low, .refaults_high_per_s = at->high,
+		.missed = known(at, at->missed),
+		.slowdown = row->slowdown.mean, .slowdown_low = row->slowdown.low,
+		.slowdown_high = row->slowdown.high,
+		.mark = row->knee ? "enough" : none,
 	});
 }
 
@@ -495,9 +508,9 @@ static void print_sizing(const struct report *rp, const struct wsmon_curves *cs)
 	struct table *t;
 	size_t i, j, n;
 
-	for (i = S_SLOWDOWN; i <= S_SLOW_HIGH && slowdown_known(s); i++)
-		sizing_columns[i].not_in = 0;
-	t = report_table(rp, &sizing_desc);
+	t = report_table(rp, &sizing_table);
+	for (i = offsetof(ROW, slowdown); i <= offsetof(ROW, slowdown_high); i += sizeof(double))
+		table_show(t, i, NOT_HUMAN, slowdown_known(s));
 	for (i = 0; i < cs->nr; i++) {
 		n = sizing_rows(rp->options, s, &cs->of[i], row);
 		for (j = 0; j < n; j++)

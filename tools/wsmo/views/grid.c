@@ -308,12 +308,12 @@ static void heatmap_free(struct heatmap *h)
 
 #define MAPS_MAX	1024	/* in one file */
 
-struct maps *maps_new(const struct report *rp, const struct maps_options *options)
+struct maps *maps_new(struct report *rp, const struct maps_options *options)
 {
 	struct maps *m = need(calloc(1, sizeof(*m)));
 
 	m->options = options;
-	m->areas = need(areas_new());
+	rp->reader.areas = need(areas_new());
 	if (options->fine)
 		m->fine = need(fine_new(rp->reader.header.page_size));
 	m->from_ns = ~0ULL;
@@ -371,7 +371,7 @@ static void scan_snapshot(struct maps *m, const struct report *rp,
 		    e[1].area == e->area && e[1].class == e->class)
 			continue;
 		ranges_add(&h->ranges, begin, stop, e->class,
-			  areas_path(m->areas, s->pid, e->area));
+			  wsmon_area_path(&rp->reader, s->pid, e->area));
 		begin = stop;
 	}
 }
@@ -385,9 +385,7 @@ void maps_scan(struct maps *m, const struct report *rp,
 	if (filter_wants(&rp->filter, rec))
 		events_add(&m->events, rec);
 	m->events.interval_ns = rp->reader.header.attrs.aggr_us * 1000;
-	if (rec->type == WSMON_REC_AREA)
-		areas_add(m->areas, (const void *)rec);
-	else if (rec->type == WSMON_REC_SNAPSHOT && filter_wants(&rp->filter, rec))
+	if (rec->type == WSMON_REC_SNAPSHOT && filter_wants(&rp->filter, rec))
 		scan_snapshot(m, rp, (const void *)rec);
 	else if (rec->type == WSMON_REC_TARGET) {
 		h = target_of(m, target->pid);
@@ -506,7 +504,6 @@ void maps_free(struct maps *m)
 	for (i = 0; i < m->targets.nr; i++)
 		heatmap_free((struct heatmap *)m->targets.base + i);
 	free(m->targets.base);
-	areas_free(m->areas);
 	if (m->fine && fine_full(m->fine))
 		msg("too many processes or regions for --fine: some are not divided");
 	fine_free(m->fine);

@@ -130,7 +130,6 @@ struct maps_options {
  * struct maps - the maps
  * @options:	what to draw
  * @targets:	struct heatmap
- * @areas:	names of mappings
  * @fine:	evidence for parts of regions; NULL without --fine
  * @events:	peaks and marks
  * @from_ns:	when the first interval began, on the clock of the recording
@@ -139,7 +138,6 @@ struct maps_options {
 struct maps {
 	const struct maps_options *options;
 	struct sorted targets;
-	struct areas *areas;
 	struct fine *fine;
 	struct events events;
 	__u64 from_ns;
@@ -147,7 +145,7 @@ struct maps {
 };
 
 /** maps_new() - begin; @options stay the caller's. Exits if there is no memory */
-struct maps *maps_new(const struct report *rp, const struct maps_options *options);
+struct maps *maps_new(struct report *rp, const struct maps_options *options);
 
 /** maps_scan() - take a record in the first reading, for what is mapped, and when */
 void maps_scan(struct maps *m, const struct report *rp,

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asset.h"
 #include "core/cli.h"
 #include "core/term.h"
 #include "core/text.h"
@@ -386,10 +387,7 @@ static void heatmap_text(FILE *f, const struct heatmap *h, const struct events *
 #define NAME_CHARS	14
 
 /* matplotlib's viridis: of even brightness, also for colour-blind readers */
-static const char palette[] =
-	"set palette defined (0 '#440154', 1 '#482878', 2 '#3e4989', "
-	"3 '#31688e', 4 '#26828e', 5 '#1f9e89', 6 '#35b779', 7 '#6ece58', "
-	"8 '#b5de2b', 9 '#fde725')\n";
+ASSET(heatmap_gp, "tools/wsmo/views/heatmap.gp");
 
 /**
  * heatmap_frame_grid() - get the grid that fits a frame
@@ -411,31 +409,17 @@ static double screen_y(const struct heatmap_frame *f, unsigned int y)
 	return 1 - (double)(f->top + y) / f->whole_height;
 }
 
-static void plot_frame(const struct heatmap *h, struct plot *p, __u64 zero_ns,
-		       const struct heatmap_frame *f)
+/* The edges of the map, and of what is around it */
+static void plot_frame(struct plot *p, const struct heatmap_frame *f)
 {
-	double left = (double)LEFT / f->width;
-	double right = 1 - (double)RIGHT / f->width;
-	const char *unit;
-	double per = plot_time_unit(h->to_ns - h->from_ns, &unit);
-	double from = (__s64)(h->from_ns - zero_ns) / per;
-	double to = (__s64)(h->to_ns - zero_ns) / per;
+	double left = (double)LEFT / f->width, right = 1 - (double)RIGHT / f->width;
 
-	plot_printf(p, "reset\n%sunset key\n", palette);
-	plot_printf(p, "set lmargin at screen %g\nset rmargin at screen %g\n",
-		    left, right);
-	plot_printf(p, "set tmargin at screen %g\nset bmargin at screen %g\n",
+	plot_printf(p, "reset\nleft = %g\nright = %g\ntop = %g\nbottom = %g\n", left, right,
 		    screen_y(f, ABOVE), screen_y(f, f->height - BELOW));
-	plot_printf(p, "set xrange [%.9g:%.9g]\nset yrange [0:%u]\n", from, to,
-		    h->lines);
-	plot_printf(p, "set xtics out nomirror\n");
-	plot_printf(p, "set xlabel 'time, %s' offset 0,0.6\n", unit);
-	plot_printf(p, "set colorbox horizontal user origin screen %g,%g size screen %g,%g\n",
-		    left, screen_y(f, f->height - 30), right - left,
-		    10.0 / f->whole_height);
-	plot_printf(p, "set cbrange [0:1]\nset cbtics scale 0.4 offset 0,0.4 ('0' 0, '6' 0.25, '25' 0.5, '56' 0.75, '100 %%%%' 1)\nunset ytics\n");
-	plot_printf(p, "set label \"share of pages accessed\\n(white: not mapped,\\nhatched: not observed)\" at screen %g,%g font ',8'\n",
-		    (double)MARGIN / f->width, screen_y(f, f->height - 43));
+	plot_printf(p, "scale_y = %g\nscale_width = %g\nscale_height = %g\n",
+		    screen_y(f, f->height - 30), right - left, 10.0 / f->whole_height);
+	plot_printf(p, "legend_x = %g\nlegend_y = %g\n", (double)MARGIN / f->width,
+		    screen_y(f, f->height - 43));
 }
 
 /* Hatch the times at which the process was not watched */
@@ -522,7 +506,7 @@ static void heatmap_plot(const struct heatmap *h, const struct events *events, s
 	double step = (h->to_ns - h->from_ns) / per / h->columns;
 	unsigned int row, c;
 
-	plot_frame(h, p, zero_ns, f);
+	plot_frame(p, f);
 	plot_title(h, p, f);
 	plot_bands(h, p, f);
 	plot_unwatched(h, p, from, step);
@@ -539,8 +523,8 @@ static void heatmap_plot(const struct heatmap *h, const struct events *events, s
 				plot_printf(p, "%.3g\n", sqrt(share));
 		}
 	}
-	plot_printf(p, "END\nplot $cells using (%.9g + ($1 + 0.5) * %.9g):(($2 + 0.5) / %u):3 with image\n",
-		    from, step, h->fine);
+	plot_printf(p, "END\nfrom = %.9g\nto = %.9g\nunit = '%s'\nstep = %.9g\nlines = %u\nfine = %u\n%s",
+		    from, (__s64)(h->to_ns - zero_ns) / per, unit, step, h->lines, h->fine, heatmap_gp);
 }
 
 /*
@@ -557,20 +541,27 @@ static void heatmap_plot(const struct heatmap *h, const struct events *events, s
 /* Lines of text around a map, including the prompt */
 #define AROUND		7
 
-enum { T, T_END, PID, CLASS, START, END, SHARE, PATH };
-
-static const struct column columns[] = {
-	[T]	= { "t", "TIME", COL_T, 8, 0 },
-	[T_END]	= { "t_end", "TO", COL_T, 8, 0 },
-	[PID]	= { "pid", "PID", COL_COUNT, 7, 0 },
-	[CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0 },
-	[START]	= { "start", "START", COL_ADDR, 14, 0 },
-	[END]	= { "end", "END", COL_ADDR, 14, 0 },
-	[SHARE]	= { "share", "SHARE", COL_RATIO, 7, 0 },
-	[PATH]	= { "path", "MAPPING", COL_TEXT, 8, NOT_JSON },
+struct heatmap_row {
+	double t, t_end;
+	__u64 pid;
+	const char *class;
+	__u64 start, end;
+	double share;
+	const char *path;
 };
 
-static const struct table_desc desc = TABLE_DESC("cell", columns);
+#define ROW struct heatmap_row
+
+TABLE(heatmap_table, "cell",
+	COL(t, T, 8, "TIME", 0, "beginning of the cell"),
+	COL(t_end, T, 8, "TO", 0, "end of the cell"),
+	COL(pid, COUNT, 7, "PID", 0, "the process"),
+	COL(class, TEXT, 7, "CLASS", 0, "class of most of its memory"),
+	COL(start, ADDR, 14, "START", 0, "first address; memory that is not mapped does not count"),
+	COL(end, ADDR, 14, "END", 0, "end, exclusive"),
+	COL(share, RATIO, 7, "SHARE", 0,
+	    "share of its pages accessed within an aggregation interval"),
+	COL(path, TEXT, 8, "MAPPING", NOT_JSON, ""));
 
 /**
  * struct heatmap_options - the command line
@@ -685,15 +676,14 @@ static void print_row(const struct report *rp, struct table *t,
 
 		if (share < 0)
 			continue;
-		table_row(t, (struct cell[]) {
-			[T]	= cell_d(filter_time(&rp->filter, heatmap_time(h, c))),
-			[T_END]	= cell_d(filter_time(&rp->filter, heatmap_time(h, c + 1))),
-			[PID]	= cell_u(h->pid),
-			[CLASS]	= cell_s(class_name(s->class)),
-			[START]	= cell_u(heatmap_address(h, b, step)),
-			[END]	= cell_u(end),
-			[SHARE]	= cell_d(share),
-			[PATH]	= cell_s(s->name),
+		table_row(t, &(struct heatmap_row) {
+			.t = filter_time(&rp->filter, heatmap_time(h, c)),
+			.t_end = filter_time(&rp->filter, heatmap_time(h, c + 1)),
+			.pid = h->pid,
+			.class = class_name(s->class),
+			.start = heatmap_address(h, b, step), .end = end,
+			.share = share,
+			.path = s->name,
 		});
 	}
 }
@@ -702,7 +692,7 @@ static void print_table(const struct report *rp)
 {
 	const struct maps *m = rp->data;
 	const struct heatmap *h = m->targets.base;
-	struct table *t = report_table(rp, &desc);
+	struct table *t = report_table(rp, &heatmap_table);
 	unsigned int step;
 	size_t i, j;
 

@@ -18,31 +18,43 @@
 #define SHOWN_SYMBOLS	3
 #define SHOWN_NAME	40
 
-enum {
-	PID, CLASS, START, END, SIZE, SHARE, FREQ, AGE, BEST, BEST_T, WHAT, PATH,
-	OFFSET, TID, SYMBOLS, SOURCE,
+struct hot_row {
+	__u64 pid;
+	const char *class;
+	__u64 start, end, size;
+	double share, freq;
+	__u64 age_ms;
+	double hottest, hottest_t;
+	const char *what, *path;
+	__u64 offset, tid;
+	const char *symbols, *source;
 };
 
-static const struct column columns[] = {
-	[PID]	= { "pid", "PID", COL_COUNT, 7, 0 },
-	[CLASS]	= { "class", "CLASS", COL_TEXT, 5, 0 },
-	[START]	= { "start", "START", COL_ADDR, 14, 0 },
-	[END]	= { "end", "END", COL_ADDR, 14, NOT_HUMAN },
-	[SIZE]	= { "size", "SIZE", COL_SIZE, 9, 0 },
-	[SHARE]	= { "share", "SHARE", COL_RATIO, 7, 0 },
-	[FREQ]	= { "freq", "FREQ", COL_RATIO, 7, 0 },
-	[AGE]	= { "age_ms", "AGE", COL_MS, 7, 0 },
-	[BEST]	= { "hottest", "HOTTEST", COL_RATIO, 7, 0 },
-	[BEST_T] = { "hottest_t", "AT", COL_T, 8, 0 },
-	[WHAT]	= { "what", "WHAT", COL_TEXT, 4, NOT_JSON | NOT_CSV },
-	[PATH]	= { "path", "PATH", COL_TEXT, 4, NOT_HUMAN },
-	[OFFSET] = { "offset", "OFFSET", COL_ADDR, 6, NOT_HUMAN },
-	[TID]	= { "tid", "TID", COL_COUNT, 3, NOT_HUMAN },
-	[SYMBOLS] = { "symbols", "SYMBOLS", COL_TEXT, 4, NOT_HUMAN },
-	[SOURCE] = { "source", "SOURCE", COL_TEXT, 4, NOT_HUMAN },
-};
+#define ROW struct hot_row
 
-static const struct table_desc desc = TABLE_DESC("hot", columns);
+TABLE(hot_table, "hot",
+	COL(pid, COUNT, 7, "PID", 0, "the process"),
+	COL(class, TEXT, 5, "CLASS", 0, "class of memory"),
+	COL(start, ADDR, 14, "START", 0, "first address"),
+	COL(end, ADDR, 14, "END", NOT_HUMAN, "end, exclusive"),
+	COL(size, SIZE, 9, "SIZE", 0, "its size"),
+	COL(share, RATIO, 7, "SHARE", 0,
+	    "share of its pages accessed within an aggregation interval, mean over the recording"),
+	COL(freq, RATIO, 7, "FREQ", 0,
+	    "share of sampling rounds that found its samples accessed, mean over the recording; 0 "
+	    "while it is not mapped"),
+	COL(age_ms, MS, 7, "AGE", 0,
+	    "time for which the share had not changed much when the region was last seen"),
+	COL(hottest, RATIO, 7, "HOTTEST", 0, "maximum ``freq`` in any interval"),
+	COL(hottest_t, T, 8, "AT", 0, "end of this interval"),
+	COL(what, TEXT, 4, "WHAT", NOT_JSON | NOT_CSV, ""),
+	COL(path, TEXT, 4, "PATH", NOT_HUMAN, "name of the mapping"),
+	COL(offset, ADDR, 6, "OFFSET", NOT_HUMAN | OR_NULL,
+	    "offset in the file, or in the mapping if it has no file"),
+	COL(tid, COUNT, 3, "TID", NOT_HUMAN | OR_NULL, "the thread, if the memory is its stack"),
+	COL(symbols, TEXT, 4, "SYMBOLS", NOT_HUMAN,
+	    "functions and objects with their bytes in the region, largest first"),
+	COL(source, TEXT, 4, "SOURCE", NOT_HUMAN, "source file and line of the first symbol"));
 
 struct row {
 	__u32 pid;
@@ -64,7 +76,7 @@ static void hot_begin(struct report *rp)
 {
 	struct view *v = need(calloc(1, sizeof(*v)));
 
-	v->places = need(places_new());
+	v->places = need(places_new(&rp->reader));
 	v->hot.place = place;
 	v->hot.data = v->places;
 	rp->data = v;
@@ -170,23 +182,18 @@ static void print_row(struct report *rp, struct table *table, const struct row *
 
 	source_text(v, c, addr, false, source, sizeof(source));
 	what_text(v, c, what, sizeof(what));
-	table_row(table, (struct cell[]) {
-		[PID]	= cell_u(r->pid),
-		[CLASS]	= cell_s(class_name(c->class)),
-		[START]	= cell_u(c->start),
-		[END]	= cell_u(c->end),
-		[SIZE]	= cell_u(c->end - c->start),
-		[SHARE]	= cell_d(c->share / r->seconds),
-		[FREQ]	= cell_d(c->freq / r->seconds),
-		[AGE]	= cell_u(c->age_ms),
-		[BEST]	= cell_d((double)c->best_freq / WSMON_SHARE_ONE),
-		[BEST_T] = cell_d(filter_time(&rp->filter, c->best_ns)),
-		[WHAT]	= cell_s(what),
-		[PATH]	= cell_s(p->path),
-		[OFFSET] = p->start ? cell_u(offset_of(p, c)) : (struct cell){ 0 },
-		[TID]	= p->tid ? cell_u(p->tid) : (struct cell){ 0 },
-		[SYMBOLS] = cell_s(symbols),
-		[SOURCE] = cell_s(source),
+	table_row(table, &(struct hot_row) {
+		.pid = r->pid,
+		.class = class_name(c->class),
+		.start = c->start, .end = c->end, .size = c->end - c->start,
+		.share = c->share / r->seconds, .freq = c->freq / r->seconds,
+		.age_ms = c->age_ms,
+		.hottest = (double)c->best_freq / WSMON_SHARE_ONE,
+		.hottest_t = filter_time(&rp->filter, c->best_ns),
+		.what = what, .path = p->path,
+		.offset = p->start ? offset_of(p, c) : UNKNOWN_U64,
+		.tid = p->tid ? p->tid : UNKNOWN_U64,
+		.symbols = symbols, .source = source,
 	});
 }
 
@@ -275,7 +282,7 @@ static struct row *make_rows(struct report *rp, size_t *nr)
 static void print_rows(struct report *rp)
 {
 	const struct hot_options *opt = rp->options;
-	struct table *table = report_table(rp, &desc);
+	struct table *table = report_table(rp, &hot_table);
 	size_t nr, i, in_class = 0;
 	struct row *rows = make_rows(rp, &nr);
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "asset.h"
 #include "collect.h"
 #include "core/cli.h"
 #include "core/text.h"
@@ -24,19 +25,7 @@
 
 /*
  * The files that go into the page
- *
- * The assembler includes them unchanged. Their paths are relative to the top of the tree, where
- * the compiler is run.
  */
-
-#define ASSET(name, file)				\
-	extern const char name[];			\
-	__asm__(".section .rodata\n"			\
-		".global " #name "\n"			\
-		#name ":\n"				\
-		".incbin \"" file "\"\n"		\
-		".byte 0\n"				\
-		".previous\n")
 
 ASSET(html_body, "tools/wsmo/views/html/page.html");
 ASSET(html_style, "tools/wsmo/views/html/page.css");

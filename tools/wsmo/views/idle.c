@@ -25,27 +25,40 @@ static const __u32 ends[] = { 1000, 10000, 60000, 300000 };
 
 #define AGES	(ARRAY_SIZE(ends) + 1)
 
-enum { T, PID, COMM, WATCHED, CLASS, PATH, MAPPED, USED, AGE, UNUSED = AGE + AGES, ABSENT };
-
-#define AGE_COLUMN(key, head)	{ key, head, COL_SIZE, 10, 0 }
-
-static struct column columns[] = {
-	[T]	= { "t", "TIME", COL_T, 8, NOT_HUMAN },
-	[PID]	= { "pid", "PID", COL_COUNT, 7, 0 },
-	[COMM]	= { "comm", "COMM", COL_TEXT, 4, NOT_HUMAN },
-	[WATCHED] = { "watched_ns", "WATCHED", COL_NS, 7, NOT_HUMAN },
-	[CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0 },
-	[PATH]	= { "path", "MAPPING", COL_TEXT, 7, 0 },
-	[MAPPED] = { "mapped", "MAPPED", COL_SIZE, 10, 0 },
-	[USED]	= { "used", "USED", COL_SIZE, 10, 0 },
-	[AGE]	= AGE_COLUMN("idle_1s", "< 1 s"),
-	AGE_COLUMN("idle_10s", "< 10 s"), AGE_COLUMN("idle_1min", "< 1 min"),
-	AGE_COLUMN("idle_5min", "< 5 min"), AGE_COLUMN("idle_longer", "LONGER"),
-	[UNUSED] = { "unused", "UNUSED", COL_SIZE, 10, 0 },
-	[ABSENT] = { "absent", "ABSENT", COL_SIZE, 10, 0 },
+struct idle_row {
+	double t;
+	__u64 pid;
+	const char *comm;
+	__u64 watched_ns;
+	const char *class, *path;
+	__u64 mapped, used, idle_1s, idle_10s, idle_1min, idle_5min, idle_longer, unused, absent;
 };
 
-static const struct table_desc desc = TABLE_DESC("idle", columns);
+#define ROW struct idle_row
+
+TABLE(idle_table, "idle",
+	COL(t, T, 8, "TIME", NOT_HUMAN, "time of the snapshot"),
+	COL(pid, COUNT, 7, "PID", 0, "the process"),
+	COL(comm, TEXT, 4, "COMM", NOT_HUMAN, "its name"),
+	COL(watched_ns, NS, 7, "WATCHED", NOT_HUMAN,
+	    "time from the first look at its memory to ``t``"),
+	COL(class, TEXT, 7, "CLASS", 0, "class of memory; ``all`` is the whole process"),
+	COL(path, TEXT, 7, "MAPPING", OR_NULL,
+	    "with ``--mappings``: name of the mapping; null for ``all``, and without "
+	    "``--mappings``"),
+	COL(mapped, SIZE, 10, "MAPPED", 0, "size of the regions"),
+	COL(used, SIZE, 10, "USED", 0,
+	    "accessed within an aggregation interval, a moving average"),
+	COL(idle_1s, SIZE, 10, "< 1 s", 0,
+	    "the unused rest of regions whose share has not changed much for less than 1 s"),
+	COL(idle_10s, SIZE, 10, "< 10 s", 0, "the same, for 1 s to 10 s"),
+	COL(idle_1min, SIZE, 10, "< 1 min", 0, "the same, for 10 s to 1 min"),
+	COL(idle_5min, SIZE, 10, "< 5 min", 0, "the same, for 1 min to 5 min"),
+	COL(idle_longer, SIZE, 10, "LONGER", 0, "the same, for 5 min or more"),
+	COL(unused, SIZE, 10, "UNUSED", 0,
+	    "not used during ``watched_ns``; it is not known how long it had been unused before"),
+	COL(absent, SIZE, 10, "ABSENT", OR_NULL,
+	    "at least this part of ``unused`` is not resident; null for a class or mapping"));
 
 /** struct idle_options - the command line */
 static struct idle_options {
@@ -82,7 +95,6 @@ struct row {
 /** struct idle - the view's own data */
 struct idle {
 	struct collected names;
-	struct areas *areas;
 	struct sorted lasts;
 };
 
@@ -91,7 +103,7 @@ static void idle_begin(struct report *rp)
 	struct idle *v = need(calloc(1, sizeof(*v)));
 
 	collect_init(&v->names);
-	v->areas = need(areas_new());
+	rp->reader.areas = need(areas_new());
 	v->lasts = SORTED(struct last, TARGETS_MAX, order_u32, .lazy = true);
 	rp->data = v;
 }
@@ -136,10 +148,6 @@ static void idle_record(struct report *rp, const struct wsmon_record *rec)
 	struct last *l;
 
 	collect_name(&v->names, rec);
-	/* names are looked up at the end; areas after --time may have other names */
-	if (rec->type == WSMON_REC_AREA &&
-	    (__s64)(rec->time_ns - rp->filter.zero_ns) <= rp->filter.to_ns)
-		areas_add(v->areas, (const void *)rec);
 	if (rec->type == WSMON_REC_SNAPSHOT)
 		take_snapshot(rp, (const void *)rec);
 	else if (rec->type == WSMON_REC_TARGET)
@@ -187,25 +195,21 @@ static void print_row(const struct report *rp, struct table *table, const struct
 {
 	const struct idle *v = rp->data;
 	double absent = fmin(fmax(row->mapped - l->rss, 0), row->unused);
-	struct cell cells[ARRAY_SIZE(columns)] = {
-		[T]	= cell_d(filter_time(&rp->filter, l->time_ns)),
-		[PID]	= cell_u(l->pid),
-		[COMM]	= cell_s(collect_comm(&v->names, l->pid)),
-		[WATCHED] = cell_u(watched(l)),
-		[CLASS]	= cell_s(class_name(row->class)),
-		[PATH]	= options.mappings && row->class ?
-			  cell_s(areas_path(v->areas, l->pid, row->index)) : (struct cell){ 0 },
-		[MAPPED] = cell_u(row->mapped + 0.5),
-		[USED]	= cell_u(row->used + 0.5),
-		[UNUSED] = cell_u(row->unused + 0.5),
-		[ABSENT] = l->rss && row->class == WSMON_CLASS_ALL ? cell_u(absent + 0.5) :
-								     (struct cell){ 0 },
-	};
-	size_t i;
 
-	for (i = 0; i < AGES; i++)
-		cells[AGE + i] = cell_u(row->idle[i] + 0.5);
-	table_row(table, cells);
+	table_row(table, &(struct idle_row) {
+		.t = filter_time(&rp->filter, l->time_ns),
+		.pid = l->pid, .comm = collect_comm(&v->names, l->pid),
+		.watched_ns = watched(l),
+		.class = class_name(row->class),
+		.path = options.mappings && row->class ?
+			wsmon_area_path(&rp->reader, l->pid, row->index) : NULL,
+		.mapped = row->mapped + 0.5, .used = row->used + 0.5,
+		.idle_1s = row->idle[0] + 0.5, .idle_10s = row->idle[1] + 0.5,
+		.idle_1min = row->idle[2] + 0.5, .idle_5min = row->idle[3] + 0.5,
+		.idle_longer = row->idle[4] + 0.5,
+		.unused = row->unused + 0.5,
+		.absent = l->rss && row->class == WSMON_CLASS_ALL ? absent + 0.5 : UNKNOWN_U64,
+	});
 }
 
 static void print_last(const struct report *rp, struct table *table, const struct last *l)
@@ -264,8 +268,8 @@ static void idle_end(struct report *rp)
 
 	sorted_order(&v->lasts);
 	l = v->lasts.base;
-	columns[PATH].not_in = options.mappings ? 0 : NOT_HUMAN;
-	table = report_table(rp, &desc);
+	table = report_table(rp, &idle_table);
+	table_show(table, offsetof(ROW, path), NOT_HUMAN, options.mappings);
 	for (i = 0; i < v->lasts.nr; i++)
 		print_last(rp, table, &l[i]);
 	table_end(table);
@@ -274,7 +278,6 @@ static void idle_end(struct report *rp)
 		free(l[i].region);
 	free(l);
 	collect_free(&v->names);
-	areas_free(v->areas);
 	free(v);
 }
 

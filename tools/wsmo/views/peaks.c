@@ -80,40 +80,51 @@ struct taken_event {
 	__u32 of;
 };
 
-enum {
-	S_REASON, S_N, S_T, S_PID, S_STACK, S_THREADS, S_OF, S_COMM, S_STOPPED,
-	S_ERROR,
+struct stack_row {
+	const char *reason;
+	__u64 number;
+	double t;
+	__u64 pid, stack, threads, threads_all;
+	const char *comm;
+	__u64 stopped_ns;
+	const char *error;
 };
 
-static const struct column stack_columns[] = {
-	[S_REASON]  = { "reason", "REASON", COL_TEXT, 6, 0 },
-	[S_N]	    = { "number", "N", COL_COUNT, 3, 0 },
-	[S_T]	    = { "t", "TIME", COL_T, 8, 0 },
-	[S_PID]	    = { "pid", "PID", COL_COUNT, 7, 0 },
-	[S_STACK]   = { "stack", "STACK", COL_COUNT, 5, 0 },
-	[S_THREADS] = { "threads", "THREADS", COL_COUNT, 7, 0 },
-	[S_OF]	    = { "threads_all", "OF", COL_COUNT, 5, 0 },
-	[S_COMM]    = { "comm", "NAME", COL_TEXT, 15, 0 },
-	[S_STOPPED] = { "stopped_ns", "STOPPED", COL_NS, 8, 0 },
-	[S_ERROR]   = { "error", "ERROR", COL_TEXT, 8, 0 },
+#define ROW struct stack_row
+
+TABLE(stack_table, "stack",
+	COL(reason, TEXT, 6, "REASON", 0, "``peak`` or ``mark``"),
+	COL(number, COUNT, 3, "N", 0, "number of this peak or mark"),
+	COL(t, T, 8, "TIME", 0, "when the stack was taken"),
+	COL(pid, COUNT, 7, "PID", 0, "the process"),
+	COL(stack, COUNT, 5, "STACK", OR_NULL,
+	    "number of the stack, see ``frame``; null if it could not be taken"),
+	COL(threads, COUNT, 7, "THREADS", 0, "threads with this stack"),
+	COL(threads_all, COUNT, 5, "OF", 0, "threads of the process"),
+	COL(comm, TEXT, 15, "NAME", 0, "name of the first thread"),
+	COL(stopped_ns, NS, 8, "STOPPED", 0, "longest time that one of these threads was stopped"),
+	COL(error, TEXT, 8, "ERROR", OR_NULL, "why the stack could not be taken"));
+
+struct frame_row {
+	__u64 stack, frame;
+	const char *function, *file;
+	__u64 line;
+	const char *path;
+	__u64 offset, pc;
 };
 
-static const struct table_desc stack_desc = TABLE_DESC("stack", stack_columns);
+#undef ROW
+#define ROW struct frame_row
 
-enum { F_STACK, F_FRAME, F_FUNCTION, F_FILE, F_LINE, F_PATH, F_OFFSET, F_PC };
-
-static const struct column frame_columns[] = {
-	[F_STACK]    = { "stack", "STACK", COL_COUNT, 5, 0 },
-	[F_FRAME]    = { "frame", "FRAME", COL_COUNT, 5, 0 },
-	[F_FUNCTION] = { "function", "FUNCTION", COL_TEXT, 8, 0 },
-	[F_FILE]     = { "file", "FILE", COL_TEXT, 8, 0 },
-	[F_LINE]     = { "line", "LINE", COL_COUNT, 5, 0 },
-	[F_PATH]     = { "path", "PATH", COL_TEXT, 8, 0 },
-	[F_OFFSET]   = { "offset", "OFFSET", COL_ADDR, 8, 0 },
-	[F_PC]	     = { "pc", "PC", COL_ADDR, 8, 0 },
-};
-
-static const struct table_desc frame_desc = TABLE_DESC("frame", frame_columns);
+TABLE(frame_table, "frame",
+	COL(stack, COUNT, 5, "STACK", 0, "number of the stack"),
+	COL(frame, COUNT, 5, "FRAME", 0, "0 is the innermost call"),
+	COL(function, TEXT, 8, "FUNCTION", OR_NULL, "the function"),
+	COL(file, TEXT, 8, "FILE", OR_NULL, "its source file"),
+	COL(line, COUNT, 5, "LINE", OR_NULL, "line in this file"),
+	COL(path, TEXT, 8, "PATH", OR_NULL, "program or library"),
+	COL(offset, ADDR, 8, "OFFSET", OR_NULL, "offset from the beginning of ``path`` in memory"),
+	COL(pc, ADDR, 8, "PC", 0, "return address in the first thread with this stack"));
 
 /** taken_add() - take a record */
 static void taken_add(struct taken_list *l, const struct wsmon_rec_stack *rec)
@@ -324,20 +335,18 @@ static void taken_rows(const struct report *rp, const struct taken_list *l,
 			continue;
 		if (t->stack)
 			calls_number(l->calls, t->stack);
-		table_row(table, (struct cell[]) {
-			[S_REASON]  = cell_s(event->reason == WSMON_STACK_PEAK ?
-					     "peak" : "mark"),
-			[S_N]	    = cell_u(event->of),
-			[S_T]	    = cell_d(filter_time(&rp->filter, t->time_ns)),
-			[S_PID]	    = cell_u(t->pid),
-			[S_STACK]   = t->stack ? cell_u(t->stack->number) :
-						 (struct cell){ 0 },
-			[S_THREADS] = cell_u(t->alike),
-			[S_OF]	    = cell_u(t->threads),
-			[S_COMM]    = cell_s(t->comm),
-			[S_STOPPED] = cell_u(t->longest_ns),
-			[S_ERROR]   = t->stack ? (struct cell){ 0 } :
-						 cell_s(strerror(t->error)),
+		table_row(table, &(struct stack_row) {
+			.reason = event->reason == WSMON_STACK_PEAK ?
+					     "peak" : "mark",
+			.number = event->of, .t = filter_time(&rp->filter, t->time_ns),
+			.pid = t->pid,
+			.stack = t->stack ? t->stack->number :
+						 UNKNOWN_U64,
+			.threads = t->alike, .threads_all = t->threads,
+			.comm = t->comm,
+			.stopped_ns = t->longest_ns,
+			.error = t->stack ? NULL :
+						 strerror(t->error),
 		});
 	}
 }
@@ -345,7 +354,7 @@ static void taken_rows(const struct report *rp, const struct taken_list *l,
 /** taken_frames() - print the frames of numbered stacks as rows of frame_desc */
 static void taken_frames(const struct report *rp, const struct taken_list *l)
 {
-	struct table *table = report_table(rp, &frame_desc);
+	struct table *table = report_table(rp, &frame_table);
 	const struct callstack *s;
 	__u32 number, i;
 
@@ -353,15 +362,14 @@ static void taken_frames(const struct report *rp, const struct taken_list *l)
 		for (i = 0; i < s->nr; i++) {
 			const struct call *c = &s->call[i];
 
-			table_row(table, (struct cell[]) {
-				[F_STACK]    = cell_u(s->number),
-				[F_FRAME]    = cell_u(i),
-				[F_FUNCTION] = text_or_none(c->function),
-				[F_FILE]     = text_or_none(c->file),
-				[F_LINE]     = c->file ? cell_u(c->line) : (struct cell){ 0 },
-				[F_PATH]     = text_or_none(c->path),
-				[F_OFFSET]   = c->path ? cell_u(c->offset) : (struct cell){ 0 },
-				[F_PC]	     = cell_u(c->pc),
+			table_row(table, &(struct frame_row) {
+				.stack = s->number, .frame = i,
+				.function = text_or_none(c->function),
+				.file = text_or_none(c->file),
+				.line = c->file ? (__u64)c->line : UNKNOWN_U64,
+				.path = text_or_none(c->path),
+				.offset = c->path ? c->offset : UNKNOWN_U64,
+				.pc = c->pc,
 			});
 		}
 	}
@@ -574,38 +582,50 @@ static void after_free(struct after *a)
  * The view
  */
 
-enum {
-	P_N, P_T, P_PID, P_GROUP, P_SIGN, P_DURATION, P_HEIGHT, P_BASELINE,
-	P_THRESHOLD, P_BYTES, P_LOW, P_HIGH, P_FOUND,
+struct peak_row {
+	__u64 number;
+	double t;
+	__u64 pid;
+	const char *group, *sign;
+	__u64 duration_ns, height, baseline, threshold, bytes, low, high;
+	const char *found;
 };
 
-static const struct column peak_columns[] = {
-	[P_N]		= { "number", "N", COL_COUNT, 3, 0 },
-	[P_T]		= { "t", "TIME", COL_T, 8, 0 },
-	[P_PID]		= { "pid", "PID", COL_COUNT, 7, 0 },
-	[P_GROUP]	= { "group", "GROUP", COL_TEXT, 5, 0 },
-	[P_SIGN]	= { "sign", "SIGN", COL_TEXT, 4, 0 },
-	[P_DURATION]	= { "duration_ns", "DURATION", COL_NS, 8, 0 },
-	[P_HEIGHT]	= { "height", "HEIGHT", COL_SIZE, 10, 0 },
-	[P_BASELINE]	= { "baseline", "BASELINE", COL_SIZE, 10, 0 },
-	[P_THRESHOLD]	= { "threshold", "THRESHOLD", COL_SIZE, 10, 0 },
-	[P_BYTES]	= { "bytes", "AT START", COL_SIZE, 10, 0 },
-	[P_LOW]		= { "low", "LOW", COL_SIZE, 10, 0 },
-	[P_HIGH]	= { "high", "HIGH", COL_SIZE, 10, 0 },
-	[P_FOUND]	= { "found", "FOUND", COL_TEXT, 5, 0 },
+#undef ROW
+#define ROW struct peak_row
+
+TABLE(peak_table, "peak",
+	COL(number, COUNT, 3, "N", OR_NULL,
+	    "number among the peaks of the process; null if found afterwards"),
+	COL(t, T, 8, "TIME", 0, "end of the first interval of the peak"),
+	COL(pid, COUNT, 7, "PID", 0, "the process"),
+	COL(group, TEXT, 5, "GROUP", 0,
+	    "the working set that peaks: ``all``, ``text`` or ``rest``"),
+	COL(sign, TEXT, 4, "SIGN", 0, "``up`` or ``down``"),
+	COL(duration_ns, NS, 8, "DURATION", OR_NULL,
+	    "length of the peak; null if it lasts to the end of the recording"),
+	COL(height, SIZE, 10, "HEIGHT", 0, "the working set furthest from the baseline"),
+	COL(baseline, SIZE, 10, "BASELINE", 0, "moving mean before the peak"),
+	COL(threshold, SIZE, 10, "THRESHOLD", 0, "minimum distance of a peak from the baseline"),
+	COL(bytes, SIZE, 10, "AT START", 0, "working set in the first interval of the peak"),
+	COL(low, SIZE, 10, "LOW", 0, "lower end of its 95 % interval"),
+	COL(high, SIZE, 10, "HIGH", 0, "upper end"),
+	COL(found, TEXT, 5, "FOUND", 0,
+	    "``live``: by the module; ``afterwards``: by the report, without stacks"));
+
+struct mark_row {
+	__u64 number;
+	double t;
+	const char *text;
 };
 
-static const struct table_desc peak_desc = TABLE_DESC("peak", peak_columns);
+#undef ROW
+#define ROW struct mark_row
 
-enum { M_N, M_T, M_TEXT };
-
-static const struct column mark_columns[] = {
-	[M_N]	 = { "number", "N", COL_COUNT, 3, 0 },
-	[M_T]	 = { "t", "TIME", COL_T, 8, 0 },
-	[M_TEXT] = { "text", "MARK", COL_TEXT, 8, 0 },
-};
-
-static const struct table_desc mark_desc = TABLE_DESC("mark", mark_columns);
+TABLE(mark_table, "mark",
+	COL(number, COUNT, 3, "N", 0, "number of the mark"),
+	COL(t, T, 8, "TIME", 0, "time of the mark"),
+	COL(text, TEXT, 8, "MARK", 0, "text of the user"));
 
 /** struct peaks_options - the command line */
 static struct peaks_options {
@@ -690,21 +710,18 @@ static struct taken_event mark_event(const struct mark *m)
 
 static void print_peak(struct report *rp, struct table *t, const struct peak *p)
 {
-	table_row(t, (struct cell[]) {
-		[P_N]		= p->number ? cell_u(p->number) : (struct cell){ 0 },
-		[P_T]		= cell_d(filter_time(&rp->filter, p->start_ns)),
-		[P_PID]		= cell_u(p->pid),
-		[P_GROUP]	= cell_s(peak_group_name(p->group)),
-		[P_SIGN]	= cell_s(p->sign < 0 ? "down" : "up"),
-		[P_DURATION]	= p->end_ns ? cell_u(p->end_ns - p->start_ns) :
-					      (struct cell){ 0 },
-		[P_HEIGHT]	= cell_u(p->height),
-		[P_BASELINE]	= cell_u(p->baseline),
-		[P_THRESHOLD]	= cell_u(p->threshold),
-		[P_BYTES]	= cell_u(p->bytes),
-		[P_LOW]		= cell_u(p->low),
-		[P_HIGH]	= cell_u(p->high),
-		[P_FOUND]	= cell_s(p->number ? "live" : "afterwards"),
+	table_row(t, &(struct peak_row) {
+		.number = p->number ? p->number : UNKNOWN_U64,
+		.t = filter_time(&rp->filter, p->start_ns),
+		.pid = p->pid,
+		.group = peak_group_name(p->group),
+		.sign = p->sign < 0 ? "down" : "up",
+		.duration_ns = p->end_ns ? p->end_ns - p->start_ns :
+					      UNKNOWN_U64,
+		.height = p->height,
+		.baseline = p->baseline, .threshold = p->threshold,
+		.bytes = p->bytes, .low = p->low, .high = p->high,
+		.found = p->number ? "live" : "afterwards",
 	});
 }
 
@@ -715,7 +732,7 @@ static bool for_people(const struct report *rp)
 
 static size_t print_peaks(struct report *rp)
 {
-	struct table *t = report_table(rp, &peak_desc);
+	struct table *t = report_table(rp, &peak_table);
 	struct peaks_view *v = rp->data;
 	const struct peak *p;
 	size_t i, n = 0;
@@ -745,7 +762,7 @@ static size_t print_peaks(struct report *rp)
 
 static size_t print_marks(struct report *rp)
 {
-	struct table *t = report_table(rp, &mark_desc);
+	struct table *t = report_table(rp, &mark_table);
 	struct peaks_view *v = rp->data;
 	size_t i, n = 0;
 
@@ -757,10 +774,9 @@ static size_t print_marks(struct report *rp)
 			continue;
 		if (!n++ && for_people(rp) && (v->events.peaks.nr || v->after.nr))
 			fputc('\n', rp->out.f);
-		table_row(t, (struct cell[]) {
-			[M_N]	 = cell_u(m->number),
-			[M_T]	 = cell_d(filter_time(&rp->filter, m->time_ns)),
-			[M_TEXT] = cell_s(m->text),
+		table_row(t, &(struct mark_row) {
+			.number = m->number, .t = filter_time(&rp->filter, m->time_ns),
+			.text = m->text,
 		});
 		if (!for_people(rp))
 			continue;
@@ -799,7 +815,7 @@ static struct taken_event *wanted_events(struct report *rp, size_t *nr)
 
 static void print_stacks(struct report *rp)
 {
-	struct table *table = report_table(rp, &stack_desc);
+	struct table *table = report_table(rp, &stack_table);
 	struct peaks_view *v = rp->data;
 	size_t i, nr;
 	struct taken_event *event = wanted_events(rp, &nr);

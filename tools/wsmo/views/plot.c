@@ -19,14 +19,12 @@
 #include "core/outfile.h"
 #include "core/text.h"
 #include "core/units.h"
+#include "asset.h"
 #include "plot.h"
 
 #define NO_GNUPLOT	127
 
-const char * const plot_colors[PLOT_COLORS] = {
-	"0072b2", "d55e00", "009e73", "cc79a7", "e69f00", "56b4e9", "000000",
-	"8c6d1f",
-};
+ASSET(lines_gp, "tools/wsmo/views/lines.gp");
 
 static const struct {
 	const char *suffix;
@@ -148,16 +146,9 @@ double plot_size_unit(double max, const char **name)
 	return 1ULL << (10 * (i + 1));
 }
 
-void plot_axes(struct plot *p)
+void plot_lines(struct plot *p, size_t lines, const char *dots, size_t others)
 {
-	plot_printf(p, "set grid lc rgb '#d0d0d0' lt 1\nset key above Left reverse\n"
-		    "set border 3\nset tics nomirror\n");
-}
-
-void plot_line(struct plot *p, size_t nr, const char *title)
-{
-	plot_printf(p, "%s $line%zu using 1:3:4 with filledcurves fc rgb '#b0%s' notitle, $line%zu using 1:2 with lines lw 1.5 lc rgb '#%s' title %s",
-		    nr ? "," : "plot", nr, plot_colors[nr], nr, plot_colors[nr], title);
+	plot_printf(p, "lines = %zu\ndots = '%s'\nothers = %zu\n%s", lines, dots, others, lines_gp);
 }
 
 /* Without output and without using the CPU for so long it hangs */

@@ -20,9 +20,8 @@
 #define PLOT_WIDTH	1200
 #define PLOT_HEIGHT	700
 
-/* Okabe and Ito's colours, which colour-blind readers can tell apart */
+/* Lines of a picture: lines.gp has so many colours */
 #define PLOT_COLORS	8
-extern const char * const plot_colors[PLOT_COLORS];
 
 /**
  * struct picture - a picture that is wanted
@@ -90,16 +89,13 @@ double plot_time_unit(__u64 span_ns, const char **name);
  */
 double plot_size_unit(double max, const char **name);
 
-/** plot_axes() - begin a diagram of lines: a grid, two axes, the key above */
-void plot_axes(struct plot *p);
-
 /**
- * plot_line() - plot data block $line@nr: its second column, and columns 3 and 4 as a band
- * @title: for the key, quoted by plot_text()
- *
- * The first line begins gnuplot's command plot, which the caller ends.
+ * plot_lines() - plot what is defined, as lines.gp says
+ * @lines:	number of lines
+ * @dots:	style of their points, or ""
+ * @others:	number of other lines
  */
-void plot_line(struct plot *p, size_t nr, const char *title);
+void plot_lines(struct plot *p, size_t lines, const char *dots, size_t others);
 
 /** plot_close() - draw the picture; Return: 0, or -1 after a message */
 int plot_close(struct plot *p);

@@ -245,17 +245,20 @@ static const struct field *fields_of(__u32 type)
 
 #define TEXT_MAX	(4 * WSMON_RECORD_MAX)
 
-enum { T, N, TYPE, NAME, VALUE };
-
-static const struct column columns[] = {
-	[T]	= { "t", "TIME", COL_T, 8, 0 },
-	[N]	= { "n", "N", COL_COUNT, 6, 0 },
-	[TYPE]	= { "type", "TYPE", COL_TEXT, 8, 0 },
-	[NAME]	= { "field", "FIELD", COL_TEXT, 8, 0 },
-	[VALUE]	= { "value", "VALUE", COL_TEXT, 8, 0 },
+struct raw_row {
+	double t;
+	__u64 n;
+	const char *type, *field, *value;
 };
 
-static const struct table_desc desc = TABLE_DESC("raw", columns);
+#define ROW struct raw_row
+
+TABLE(raw_table, "raw",
+	COL(t, T, 8, "TIME", 0, ""),
+	COL(n, COUNT, 6, "N", 0, ""),
+	COL(type, TEXT, 8, "TYPE", 0, ""),
+	COL(field, TEXT, 8, "FIELD", 0, ""),
+	COL(value, TEXT, 8, "VALUE", 0, ""));
 
 /**
  * struct raw - the line being made
@@ -289,12 +292,12 @@ static void put_value(struct raw *raw, const char *prefix, const char *name, con
 		return;
 	}
 	snprintf(field, sizeof(field), "%s%s", prefix, name);
-	table_row(raw->csv, (struct cell[]) {
-		[T]	= cell_d(raw->t),
-		[N]	= cell_u(raw->n),
-		[TYPE]	= cell_s(raw->type),
-		[NAME]	= cell_s(field),
-		[VALUE]	= cell_s(value),
+	table_row(raw->csv, &(struct raw_row) {
+		.t = raw->t,
+		.n = raw->n,
+		.type = raw->type,
+		.field = field,
+		.value = value,
 	});
 }
 
@@ -495,7 +498,7 @@ static void raw_begin(struct report *rp)
 	raw->format = rp->out.format;
 	raw->f = rp->out.f;
 	if (raw->format == TABLE_CSV)
-		raw->csv = report_table(rp, &desc);
+		raw->csv = report_table(rp, &raw_table);
 	raw->type = "header";
 	rp->data = raw;
 	put_line(rp, header_fields, rp->reader.header.mono_ns,

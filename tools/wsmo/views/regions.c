@@ -11,23 +11,31 @@
 #include "libwsmon/names.h"
 #include "report.h"
 
-enum { T, PID, COMM, CLASS, START, END, SIZE, SHARE, FREQ, AGE, PATH };
-
-static const struct column columns[] = {
-	[T]	= { "t", "TIME", COL_T, 8, 0 },
-	[PID]	= { "pid", "PID", COL_COUNT, 7, 0 },
-	[COMM]	= { "comm", "COMM", COL_TEXT, 4, NOT_HUMAN },
-	[CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0 },
-	[START]	= { "start", "START", COL_ADDR, 14, 0 },
-	[END]	= { "end", "END", COL_ADDR, 14, 0 },
-	[SIZE]	= { "size", "SIZE", COL_SIZE, 10, NOT_JSON | NOT_CSV },
-	[SHARE]	= { "share", "SHARE", COL_RATIO, 7, 0 },
-	[FREQ]	= { "freq", "FREQ", COL_RATIO, 7, 0 },
-	[AGE]	= { "age_ms", "AGE", COL_MS, 7, 0 },
-	[PATH]	= { "path", "MAPPING", COL_TEXT, 8, 0 },
+struct region_row {
+	double t;
+	__u64 pid;
+	const char *comm, *class;
+	__u64 start, end, size;
+	double share, freq;
+	__u64 age_ms;
+	const char *path;
 };
 
-static const struct table_desc desc = TABLE_DESC("region", columns);
+#define ROW struct region_row
+
+TABLE(regions_table, "region",
+	COL(t, T, 8, "TIME", 0, "time of the snapshot"),
+	COL(pid, COUNT, 7, "PID", 0, "the process"),
+	COL(comm, TEXT, 4, "COMM", NOT_HUMAN, "its name"),
+	COL(class, TEXT, 7, "CLASS", 0, "class of memory"),
+	COL(start, ADDR, 14, "START", 0, "first address"),
+	COL(end, ADDR, 14, "END", 0, "end, exclusive"),
+	COL(size, SIZE, 10, "SIZE", NOT_JSON | NOT_CSV, ""),
+	COL(share, RATIO, 7, "SHARE", 0,
+	    "share of its pages accessed within an aggregation interval, a moving average"),
+	COL(freq, RATIO, 7, "FREQ", 0, "share of sampling rounds that found its samples accessed"),
+	COL(age_ms, MS, 7, "AGE", 0, "time since the share last changed much"),
+	COL(path, TEXT, 8, "MAPPING", 0, "name of the mapping"));
 
 /** struct regions_options - the command line */
 static struct regions_options {
@@ -38,7 +46,6 @@ static struct regions_options {
  * struct regions - the view's own data
  * @table:	the rows
  * @names:	names of processes
- * @areas:	names of mappings
  * @fine:	evidence for parts of regions; NULL without --fine
  * @rp:		the run of the report
  * @rec:	the snapshot being printed
@@ -46,7 +53,6 @@ static struct regions_options {
 struct regions {
 	struct table *table;
 	struct collected names;
-	struct areas *areas;
 	struct fine *fine;
 	struct report *rp;
 	const struct wsmon_rec_snapshot *rec;
@@ -57,10 +63,10 @@ static void regions_begin(struct report *rp)
 	struct regions *r = need(calloc(1, sizeof(*r)));
 
 	collect_init(&r->names);
-	r->areas = need(areas_new());
+	rp->reader.areas = need(areas_new());
 	if (options.fine)
 		r->fine = need(fine_new(rp->reader.header.page_size));
-	r->table = report_table(rp, &desc);
+	r->table = report_table(rp, &regions_table);
 	r->rp = rp;
 	rp->data = r;
 }
@@ -71,18 +77,15 @@ static void row(void *arg, const struct wsmon_region_entry *e)
 
 	if (!filter_wants_class(&r->rp->filter, e->class))
 		return;
-	table_row(r->table, (struct cell[]) {
-		[T]	= cell_d(filter_time(&r->rp->filter, r->rec->rec.time_ns)),
-		[PID]	= cell_u(r->rec->pid),
-		[COMM]	= cell_s(collect_comm(&r->names, r->rec->pid)),
-		[CLASS]	= cell_s(class_name(e->class)),
-		[START]	= cell_u(e->start),
-		[END]	= cell_u(e->end),
-		[SIZE]	= cell_u(e->end - e->start),
-		[SHARE]	= cell_d((double)e->share / WSMON_SHARE_ONE),
-		[FREQ]	= cell_d((double)e->freq / WSMON_SHARE_ONE),
-		[AGE]	= cell_u(e->age_ms),
-		[PATH]	= cell_s(areas_path(r->areas, r->rec->pid, e->area)),
+	table_row(r->table, &(struct region_row) {
+		.t = filter_time(&r->rp->filter, r->rec->rec.time_ns),
+		.pid = r->rec->pid, .comm = collect_comm(&r->names, r->rec->pid),
+		.class = class_name(e->class),
+		.start = e->start, .end = e->end, .size = e->end - e->start,
+		.share = (double)e->share / WSMON_SHARE_ONE,
+		.freq = (double)e->freq / WSMON_SHARE_ONE,
+		.age_ms = e->age_ms,
+		.path = wsmon_area_path(&r->rp->reader, r->rec->pid, e->area),
 	});
 }
 
@@ -104,8 +107,6 @@ static void regions_record(struct report *rp, const struct wsmon_record *rec)
 	struct regions *r = rp->data;
 
 	collect_name(&r->names, rec);
-	if (rec->type == WSMON_REC_AREA)
-		areas_add(r->areas, (const void *)rec);
 	if (rec->type == WSMON_REC_SNAPSHOT && filter_wants(&rp->filter, rec))
 		snapshot(r, (const void *)rec);
 	else if (r->fine && rec->type != WSMON_REC_SNAPSHOT)
@@ -120,7 +121,6 @@ static void regions_end(struct report *rp)
 	if (r->fine && fine_full(r->fine))
 		msg("too many processes or regions for --fine: some are not divided");
 	collect_free(&r->names);
-	areas_free(r->areas);
 	fine_free(r->fine);
 	free(r);
 }

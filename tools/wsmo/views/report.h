@@ -148,9 +148,6 @@ extern const struct option_desc window_options[];
  */
 int report_run(struct report *rp, const char *file);
 
-/** TABLE_DESC() - initialize a struct table_desc with its value of "type" and its columns */
-#define TABLE_DESC(name, array)	{ .type = name, .columns = array, .nr = ARRAY_SIZE(array) }
-
 /** report_table() - begin a table of the view's output */
 static inline struct table *report_table(const struct report *rp,
 					 const struct table_desc *desc)
@@ -158,10 +155,10 @@ static inline struct table *report_table(const struct report *rp,
 	return table_new_on(rp->out.f, desc, rp->out.format);
 }
 
-/** text_or_none() - make a cell of a text; it has no value if that is NULL or empty */
-static inline struct cell text_or_none(const char *s)
+/** text_or_none() - Return: the text, NULL also if it is empty */
+static inline const char *text_or_none(const char *s)
 {
-	return s && *s ? cell_s(s) : (struct cell){ 0 };
+	return s && *s ? s : NULL;
 }
 
 #endif /* WSMO_REPORT_H */

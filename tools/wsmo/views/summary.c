@@ -366,197 +366,223 @@ static const struct wss_sums *find_wss(const struct summary *s, __u32 pid, __u32
  * The view
  */
 
-enum {
-	R_START, R_DURATION, R_INTERVALS, R_SAMPLE, R_AGGR, R_WINDOW, R_PAGE,
-	R_END, R_RECORDS, R_LOST, R_LOST_BYTES, R_CPU, R_ROUNDS, R_LATE,
-	R_LATE_P99, R_STEP, R_BUDGET, R_MISSED, R_CHECKS, R_FLUSHES, R_FLUSH_NS, R_HOLD,
+struct recording_row {
+	const char *date;
+	__u64 duration_ns, intervals, sample_us, aggr_us, window_us, page_size;
+	const char *ended;
+	__u64 records, lost_records, lost_bytes;
+	double cpu;
+	__u64 rounds, late_rounds, late_p99_ns, sample_ns, budget, missed, checks, flushes;
+	__u64 flush_ns, max_hold_ns;
 };
 
-static const struct column recording_columns[] = {
-	[R_START]	= { "date", "Recorded", COL_TEXT, 0, 0 },
-	[R_DURATION]	= { "duration_ns", "Duration", COL_NS, 0, 0 },
-	[R_INTERVALS]	= { "intervals", "Intervals", COL_COUNT, 0, 0 },
-	[R_SAMPLE]	= { "sample_us", "Sampling", COL_US, 0, 0 },
-	[R_AGGR]	= { "aggr_us", "Aggregation", COL_US, 0, 0 },
-	[R_WINDOW]	= { "window_us", "Window", COL_US, 0, 0 },
-	[R_PAGE]	= { "page_size", "Page size", COL_SIZE, 0, 0 },
-	[R_END]		= { "ended", "Ended", COL_TEXT, 0, 0 },
-	[R_RECORDS]	= { "records", "Records", COL_COUNT, 0, 0 },
-	[R_LOST]	= { "lost_records", "Lost", COL_COUNT, 0, 0 },
-	[R_LOST_BYTES]	= { "lost_bytes", "Lost bytes", COL_SIZE, 0, 0 },
-	[R_CPU]		= { "cpu", "Cost", COL_RATIO, 0, 0 },
-	[R_ROUNDS]	= { "rounds", "Rounds", COL_COUNT, 0, 0 },
-	[R_LATE]	= { "late_rounds", "Late rounds", COL_COUNT, 0, 0 },
-	[R_LATE_P99]	= { "late_p99_ns", "Late by", COL_NS, 0, 0 },
-	[R_STEP]	= { "sample_ns", "Sampling at last", COL_NS, 0, 0 },
-	[R_BUDGET]	= { "budget", "Most regions", COL_COUNT, 0, 0 },
-	[R_MISSED]	= { "missed", "Missed visits", COL_COUNT, 0, 0 },
-	[R_CHECKS]	= { "checks", "Page checks", COL_COUNT, 0, 0 },
-	[R_FLUSHES]	= { "flushes", "TLB flushes", COL_COUNT, 0, 0 },
-	[R_FLUSH_NS]	= { "flush_ns", "Time flushing", COL_NS, 0, 0 },
-	[R_HOLD]	= { "max_hold_ns", "Longest hold", COL_NS, 0, 0 },
+#define ROW struct recording_row
+
+TABLE_LIST(recording_table, "recording",
+	COL(date, TEXT, 0, "Recorded", 0, "when recording began, local time as ISO 8601"),
+	COL(duration_ns, NS, 0, "Duration", 0, "from the first record to the last"),
+	COL(intervals, COUNT, 0, "Intervals", 0,
+	    "aggregation intervals of the process that has most of them"),
+	COL(sample_us, US, 0, "Sampling", 0, "sampling interval"),
+	COL(aggr_us, US, 0, "Aggregation", 0, "aggregation interval"),
+	COL(window_us, US, 0, "Window", 0, "window of the working sets in the summary"),
+	COL(page_size, SIZE, 0, "Page size", 0, "size of a page"),
+	COL(ended, TEXT, 0, "Ended", 0,
+	    "why the recording ended: ``stopped``, ``targets gone``, ``rotated``, ``cut off``"),
+	COL(records, COUNT, 0, "Records", 0, "records in the file"),
+	COL(lost_records, COUNT, 0, "Lost", 0, "records lost"),
+	COL(lost_bytes, SIZE, 0, "Lost bytes", 0, "size of the lost records"),
+	COL(cpu, RATIO, 0, "Cost", OR_NULL,
+	    "share of one CPU that the monitor used; above 1 with several CPUs"),
+	COL(rounds, COUNT, 0, "Rounds", OR_NULL, "sampling rounds"),
+	COL(late_rounds, COUNT, 0, "Late rounds", OR_NULL,
+	    "rounds skipped because the round before ended late"),
+	COL(late_p99_ns, NS, 0, "Late by", OR_NULL, "99 % of the rounds began at most this late"),
+	COL(sample_ns, NS, 0, "Sampling at last", OR_NULL,
+	    "sampling interval at the end, longer if the CPU budget required it"),
+	COL(budget, COUNT, 0, "Most regions", OR_NULL,
+	    "regions allowed at the end, fewer if the CPU budget required it"),
+	COL(missed, COUNT, 0, "Missed visits", OR_NULL,
+	    "passes over samples given up because a lock was busy"),
+	COL(checks, COUNT, 0, "Page checks", OR_NULL, "samples taken"),
+	COL(flushes, COUNT, 0, "TLB flushes", OR_NULL, "TLB flushes"),
+	COL(flush_ns, NS, 0, "Time flushing", OR_NULL, "time spent on TLB flushes"),
+	COL(max_hold_ns, NS, 0, "Longest hold", OR_NULL,
+	    "longest time that the mmap lock of a target was held"));
+
+struct group_row {
+	const char *name;
+	__u64 mean, low, high, targets, window_us, intervals, members_max, came, went, missed;
+	__u64 unfollowed;
 };
 
-static const struct table_desc recording_desc = {
-	.type = "recording", .list = true,
-	.columns = recording_columns, .nr = ARRAY_SIZE(recording_columns),
+#undef ROW
+#define ROW struct group_row
+
+TABLE_LIST(group_table, "group",
+	COL(name, TEXT, 0, "Group", 0,
+	    "the group: the name of its first target, and the number of other targets"),
+	COL(mean, SIZE, 0, "Total", OR_NULL,
+	    "working set of all members, mean over the intervals with several members"),
+	COL(low, SIZE, 0, "Low", OR_NULL, "mean of the lower ends of the 95 % intervals"),
+	COL(high, SIZE, 0, "High", OR_NULL, "mean of the upper ends"),
+	COL(targets, SIZE, 0, "Sum of targets", OR_NULL,
+	    "sum of the targets' working sets, mean; null if not known, or if it is the total"),
+	COL(window_us, US, 0, "Window", 0, "the window"),
+	COL(intervals, COUNT, 0, "Intervals", 0, "aggregation intervals with several members"),
+	COL(members_max, COUNT, 0, "Max. processes", 0,
+	    "maximum number of members at the end of an interval"),
+	COL(came, COUNT, 0, "Came", 0, "processes that became members"),
+	COL(went, COUNT, 0, "Went", 0, "members that ended"),
+	COL(missed, COUNT, 0, "Missed", 0,
+	    "members that ended and whose last accesses are not in the total"),
+	COL(unfollowed, COUNT, 0, "No room for", 0,
+	    "children that did not become members because there was no room"));
+
+struct wss_summary_row {
+	const char *scope;
+	__u64 pid;
+	const char *comm, *name, *class;
+	__u64 window_us, mean, sd, peak;
+	double peak_t;
+	__u64 low, high, mapped, intervals;
 };
 
-enum {
-	G_NAME, G_MEAN, G_LOW, G_HIGH, G_TARGETS, G_WINDOW, G_INTERVALS, G_MEMBERS, G_CAME,
-	G_WENT, G_MISSED, G_UNFOLLOWED,
+#undef ROW
+#define ROW struct wss_summary_row
+
+TABLE(wss_table, "wss_summary",
+	COL(scope, TEXT, 7, "SCOPE", NOT_HUMAN, "``process`` or ``group``"),
+	COL(pid, COUNT, 7, "PID", OR_NULL, "the process; null for the group"),
+	COL(comm, TEXT, 4, "NAME", OR_NULL, "its name; null for the group"),
+	COL(name, TEXT, 4, "NAME", NOT_HUMAN | OR_NULL, "the group; null for a process"),
+	COL(class, TEXT, 7, "CLASS", 0, "class of memory; ``all`` is the whole process"),
+	COL(window_us, US, 6, "WINDOW", 0, "the window"),
+	COL(mean, SIZE, 10, "WSS", 0, "mean over the intervals"),
+	COL(sd, SIZE, 10, "SD", 0, "standard deviation"),
+	COL(peak, SIZE, 10, "PEAK", 0, "maximum"),
+	COL(peak_t, T, 8, "AT", 0, "time of the maximum"),
+	COL(low, SIZE, 10, "LOW", 0, "mean of the lower ends of the 95 % intervals"),
+	COL(high, SIZE, 10, "HIGH", 0, "mean of the upper ends"),
+	COL(mapped, SIZE, 10, "MAPPED", 0, "mean of the memory mapped"),
+	COL(intervals, COUNT, 4, "N", 0, "aggregation intervals in the mean"));
+
+struct memory_row {
+	__u64 pid;
+	const char *comm;
+	__u64 rss_mean, rss_max, pss_mean, pss_max, swap_max, vsize_mean, vsize_max;
+	double exit_t;
 };
 
-static const struct column group_columns[] = {
-	[G_NAME]	= { "name", "Group", COL_TEXT, 0, 0 },
-	[G_MEAN]	= { "mean", "Total", COL_SIZE, 0, 0 },
-	[G_LOW]		= { "low", "Low", COL_SIZE, 0, 0 },
-	[G_HIGH]	= { "high", "High", COL_SIZE, 0, 0 },
-	[G_TARGETS]	= { "targets", "Sum of targets", COL_SIZE, 0, 0 },
-	[G_WINDOW]	= { "window_us", "Window", COL_US, 0, 0 },
-	[G_INTERVALS]	= { "intervals", "Intervals", COL_COUNT, 0, 0 },
-	[G_MEMBERS]	= { "members_max", "Max. processes", COL_COUNT, 0, 0 },
-	[G_CAME]	= { "came", "Came", COL_COUNT, 0, 0 },
-	[G_WENT]	= { "went", "Went", COL_COUNT, 0, 0 },
-	[G_MISSED]	= { "missed", "Missed", COL_COUNT, 0, 0 },
-	[G_UNFOLLOWED]	= { "unfollowed", "No room for", COL_COUNT, 0, 0 },
+#undef ROW
+#define ROW struct memory_row
+
+TABLE(memory_table, "memory",
+	COL(pid, COUNT, 7, "PID", 0, "the process"),
+	COL(comm, TEXT, 4, "NAME", 0, "its name"),
+	COL(rss_mean, SIZE, 10, "RSS", OR_NULL, "resident memory, mean"),
+	COL(rss_max, SIZE, 10, "MAX RSS", OR_NULL, "resident memory, maximum"),
+	COL(pss_mean, SIZE, 10, "PSS", OR_NULL,
+	    "proportional share of resident memory, mean; read every 10 s or less often"),
+	COL(pss_max, SIZE, 10, "MAX PSS", OR_NULL,
+	    "proportional share of resident memory, maximum"),
+	COL(swap_max, SIZE, 10, "MAX SWAP", OR_NULL, "memory in swap, maximum"),
+	COL(vsize_mean, SIZE, 10, "VSZ", OR_NULL, "mapped memory, mean"),
+	COL(vsize_max, SIZE, 10, "MAX VSZ", OR_NULL, "mapped memory, maximum"),
+	COL(exit_t, T, 8, "GONE AT", OR_NULL, "when the process exited"));
+
+struct touched_row {
+	__u64 pid;
+	const char *comm, *class;
+	__u64 touched_low, touched_high, seen;
+	double accesses;
 };
 
-static const struct table_desc group_desc = {
-	.type = "group", .list = true,
-	.columns = group_columns, .nr = ARRAY_SIZE(group_columns),
-};
+#undef ROW
+#define ROW struct touched_row
 
-enum {
-	W_SCOPE, W_PID, W_COMM, W_NAME, W_CLASS, W_WINDOW, W_MEAN, W_SD, W_PEAK, W_PEAK_T, W_LOW,
-	W_HIGH, W_MAPPED, W_N,
-};
+TABLE(touched_table, "touched",
+	COL(pid, COUNT, 7, "PID", 0, "the process"),
+	COL(comm, TEXT, 4, "NAME", 0, "its name"),
+	COL(class, TEXT, 7, "CLASS", 0, "class of memory; ``all`` is the whole process"),
+	COL(touched_low, SIZE, 10, "TOUCHED", 0,
+	    "lower bound: if each interval found the same pages of a region"),
+	COL(touched_high, SIZE, 10, "AT MOST", 0,
+	    "upper bound: if each interval found different pages"),
+	COL(accesses, RATIO, 8, "ACCESSES", 0,
+	    "share of the process's accesses that went to this class"),
+	COL(seen, SIZE, 10, "SEEN", 0, "addresses that were mapped and sampled at any time"));
 
-static const struct column wss_columns[] = {
-	[W_SCOPE]	= { "scope", "SCOPE", COL_TEXT, 7, NOT_HUMAN },
-	[W_PID]		= { "pid", "PID", COL_COUNT, 7, 0 },
-	[W_COMM]	= { "comm", "NAME", COL_TEXT, 4, 0 },
-	[W_NAME]	= { "name", "NAME", COL_TEXT, 4, NOT_HUMAN },
-	[W_CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0 },
-	[W_WINDOW]	= { "window_us", "WINDOW", COL_US, 6, 0 },
-	[W_MEAN]	= { "mean", "WSS", COL_SIZE, 10, 0 },
-	[W_SD]		= { "sd", "SD", COL_SIZE, 10, 0 },
-	[W_PEAK]	= { "peak", "PEAK", COL_SIZE, 10, 0 },
-	[W_PEAK_T]	= { "peak_t", "AT", COL_T, 8, 0 },
-	[W_LOW]		= { "low", "LOW", COL_SIZE, 10, 0 },
-	[W_HIGH]	= { "high", "HIGH", COL_SIZE, 10, 0 },
-	[W_MAPPED]	= { "mapped", "MAPPED", COL_SIZE, 10, 0 },
-	[W_N]		= { "intervals", "N", COL_COUNT, 4, 0 },
-};
-
-enum {
-	M_PID, M_COMM, M_RSS, M_RSS_MAX, M_PSS, M_PSS_MAX, M_SWAP_MAX, M_VSIZE,
-	M_VSIZE_MAX, M_EXIT,
-};
-
-static const struct column memory_columns[] = {
-	[M_PID]		= { "pid", "PID", COL_COUNT, 7, 0 },
-	[M_COMM]	= { "comm", "NAME", COL_TEXT, 4, 0 },
-	[M_RSS]		= { "rss_mean", "RSS", COL_SIZE, 10, 0 },
-	[M_RSS_MAX]	= { "rss_max", "MAX RSS", COL_SIZE, 10, 0 },
-	[M_PSS]		= { "pss_mean", "PSS", COL_SIZE, 10, 0 },
-	[M_PSS_MAX]	= { "pss_max", "MAX PSS", COL_SIZE, 10, 0 },
-	[M_SWAP_MAX]	= { "swap_max", "MAX SWAP", COL_SIZE, 10, 0 },
-	[M_VSIZE]	= { "vsize_mean", "VSZ", COL_SIZE, 10, 0 },
-	[M_VSIZE_MAX]	= { "vsize_max", "MAX VSZ", COL_SIZE, 10, 0 },
-	[M_EXIT]	= { "exit_t", "GONE AT", COL_T, 8, 0 },
-};
-
-static const struct table_desc wss_desc = TABLE_DESC("wss_summary", wss_columns);
-
-static const struct table_desc memory_desc = TABLE_DESC("memory", memory_columns);
-
-enum { T_PID, T_COMM, T_CLASS, T_LOW, T_HIGH, T_ACCESSES, T_SEEN };
-
-static const struct column touched_columns[] = {
-	[T_PID]	= { "pid", "PID", COL_COUNT, 7, 0 },
-	[T_COMM]	= { "comm", "NAME", COL_TEXT, 4, 0 },
-	[T_CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0 },
-	[T_LOW]	= { "touched_low", "TOUCHED", COL_SIZE, 10, 0 },
-	[T_HIGH]	= { "touched_high", "AT MOST", COL_SIZE, 10, 0 },
-	[T_SEEN]	= { "seen", "SEEN", COL_SIZE, 10, 0 },
-	[T_ACCESSES] = { "accesses", "ACCESSES", COL_RATIO, 8, 0 },
-};
-
-static const struct table_desc touched_desc = TABLE_DESC("touched", touched_columns);
-
-/* A cell of a size, which in a broken file may exceed 64 bits */
-static struct cell rounded(double v)
+/* A size, which in a broken file may exceed 64 bits */
+static __u64 rounded(double v)
 {
-	return cell_u(v < 0x1p64 ? (__u64)(v + 0.5) : ~0ULL);
+	return v < 0x1p64 ? (__u64)(v + 0.5) : ~0ULL;
 }
 
 /* Share of one CPU used during the recording, including TLB flushes on other CPUs */
-static struct cell cpu_share(const struct summary *s)
+static double cpu_share(const struct summary *s)
 {
 	__u64 cpu = s->stats.cpu_ns + s->stats.remote_ns, from = s->first_ns;
 
 	if (!s->have_stats)
-		return (struct cell){ 0 };
+		return NAN;
 	if (s->late_reader) {
 		/* monitoring began before the recording */
 		cpu -= s->first_stats.cpu_ns + s->first_stats.remote_ns;
 		from = s->first_stats.rec.time_ns;
 	}
 	if (s->stats.rec.time_ns <= from)
-		return (struct cell){ 0 };
-	return cell_d((double)cpu / (s->stats.rec.time_ns - from));
+		return NAN;
+	return (double)cpu / (s->stats.rec.time_ns - from);
 }
 
-static struct cell stat_cell(const struct summary *s, __u64 value)
+static __u64 of_stats(const struct summary *s, __u64 value)
 {
-	return s->have_stats ? cell_u(value) : (struct cell){ 0 };
+	return s->have_stats ? value : UNKNOWN_U64;
 }
 
 /* Old modules without a CPU budget do not report these */
-static struct cell newer_cell(const struct summary *s, __u64 value)
+static __u64 of_newer(const struct summary *s, __u64 value)
 {
-	return s->stats.sample_ns ? cell_u(value) : (struct cell){ 0 };
+	return s->stats.sample_ns ? value : UNKNOWN_U64;
 }
 
 static void print_recording(const struct report *rp)
 {
-	struct table *table = report_table(rp, &recording_desc);
+	struct table *table = report_table(rp, &recording_table);
 	const struct summary *s = rp->data;
 	const struct wsmon_rec_stats *st = &s->stats;
 	time_t start = rp->reader.header.real_ns / NSEC_PER_SEC;
 	struct tm tm;
+	double cpu = cpu_share(s);
 	char when[40] = "";
 
 	if (localtime_r(&start, &tm))
 		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S%z", &tm);
-	table_row(table, (struct cell[]) {
-		[R_START]	= cell_s(when),
-		[R_DURATION]	= cell_u(s->last_ns - s->first_ns),
-		[R_INTERVALS]	= cell_u(s->intervals ? s->intervals : s->group.intervals),
-		[R_SAMPLE]	= cell_u(s->attrs.sample_us),
-		[R_AGGR]	= cell_u(s->attrs.aggr_us),
-		[R_WINDOW]	= cell_u(s->window_us),
-		[R_PAGE]	= cell_u(rp->reader.header.page_size),
-		[R_END]		= cell_s(s->ended ? end_name(s->reason) :
-					 "cut off"),
-		[R_RECORDS]	= cell_u(s->records),
+	table_show(table, offsetof(struct recording_row, cpu), NOT_HUMAN, !isnan(cpu));
+	table_row(table, &(struct recording_row) {
+		.date = when,
+		.duration_ns = s->last_ns - s->first_ns,
+		.intervals = s->intervals ? s->intervals : s->group.intervals,
+		.sample_us = s->attrs.sample_us, .aggr_us = s->attrs.aggr_us,
+		.window_us = s->window_us, .page_size = rp->reader.header.page_size,
+		.ended = s->ended ? end_name(s->reason) : "cut off",
+		.records = s->records,
 		/* a loss at the very end has no LOST record after it */
-		[R_LOST]	= cell_u(s->lost.records > st->lost_records ?
-					 s->lost.records : st->lost_records),
-		[R_LOST_BYTES]	= cell_u(s->lost.bytes > st->lost_bytes ?
-					 s->lost.bytes : st->lost_bytes),
-		[R_CPU]		= cpu_share(s),
-		[R_ROUNDS]	= stat_cell(s, st->rounds),
-		[R_LATE]	= stat_cell(s, st->late_rounds),
-		[R_LATE_P99]	= newer_cell(s, st->late_p99_ns),
-		[R_STEP]	= newer_cell(s, st->sample_ns),
-		[R_BUDGET]	= st->budget ? newer_cell(s, st->budget) : (struct cell){ 0 },
-		[R_MISSED]	= stat_cell(s, st->missed),
-		[R_CHECKS]	= stat_cell(s, st->checks),
-		[R_FLUSHES]	= stat_cell(s, st->flushes),
-		[R_FLUSH_NS]	= stat_cell(s, st->flush_ns),
-		[R_HOLD]	= stat_cell(s, st->max_hold_ns),
+		.lost_records = s->lost.records > st->lost_records ?
+				s->lost.records : st->lost_records,
+		.lost_bytes = s->lost.bytes > st->lost_bytes ?
+			      s->lost.bytes : st->lost_bytes,
+		.cpu = cpu,
+		.rounds = of_stats(s, st->rounds),
+		.late_rounds = of_stats(s, st->late_rounds),
+		.late_p99_ns = of_newer(s, st->late_p99_ns),
+		.sample_ns = of_newer(s, st->sample_ns),
+		.budget = st->budget ? of_newer(s, st->budget) : UNKNOWN_U64,
+		.missed = of_stats(s, st->missed),
+		.checks = of_stats(s, st->checks), .flushes = of_stats(s, st->flushes),
+		.flush_ns = of_stats(s, st->flush_ns),
+		.max_hold_ns = of_stats(s, st->max_hold_ns),
 	});
 	table_end(table);
 }
@@ -568,21 +594,19 @@ static void print_group(const struct report *rp)
 	const struct running *targets = summary_targets(rp->data);
 	bool differ = targets->n && (!all || targets->mean != all->wss.mean);
 	char name[GROUP_NAME];
-	struct table *table = report_table(rp, &group_desc);
+	struct table *table = report_table(rp, &group_table);
 
-	table_row(table, (struct cell[]) {
-		[G_NAME]	= cell_s(group_name(&s->group, s->targets.nr, name)),
-		[G_MEAN]	= all ? rounded(all->wss.mean) : (struct cell){ 0 },
-		[G_LOW]		= all ? rounded(all->low.mean) : (struct cell){ 0 },
-		[G_HIGH]	= all ? rounded(all->high.mean) : (struct cell){ 0 },
-		[G_TARGETS]	= differ ? rounded(targets->mean) : (struct cell){ 0 },
-		[G_WINDOW]	= cell_u(s->window_us),
-		[G_INTERVALS]	= cell_u(s->group.intervals),
-		[G_MEMBERS]	= cell_u(s->group.max),
-		[G_CAME]	= cell_u(s->group.came),
-		[G_WENT]	= cell_u(s->group.went),
-		[G_MISSED]	= cell_u(s->group.missed),
-		[G_UNFOLLOWED]	= cell_u(s->group.unfollowed),
+	table_row(table, &(struct group_row) {
+		.name = group_name(&s->group, s->targets.nr, name),
+		.mean = all ? rounded(all->wss.mean) : UNKNOWN_U64,
+		.low = all ? rounded(all->low.mean) : UNKNOWN_U64,
+		.high = all ? rounded(all->high.mean) : UNKNOWN_U64,
+		.targets = differ ? rounded(targets->mean) : UNKNOWN_U64,
+		.window_us = s->window_us,
+		.intervals = s->group.intervals,
+		.members_max = s->group.max,
+		.came = s->group.came, .went = s->group.went, .missed = s->group.missed,
+		.unfollowed = s->group.unfollowed,
 	});
 	table_end(table);
 	if (rp->out.format != TABLE_HUMAN)
@@ -597,14 +621,14 @@ static void print_group(const struct report *rp)
 }
 
 /* The group, in the column of names of processes */
-static struct cell total_cell(const struct report *rp)
+static const char *total_name(const struct report *rp)
 {
-	return rp->out.format == TABLE_HUMAN ? cell_s("total") : (struct cell){ 0 };
+	return rp->out.format == TABLE_HUMAN ? "total" : NULL;
 }
 
 static void print_wss(const struct report *rp)
 {
-	struct table *table = report_table(rp, &wss_desc);
+	struct table *table = report_table(rp, &wss_table);
 	const struct summary *s = rp->data;
 	size_t i;
 
@@ -612,23 +636,18 @@ static void print_wss(const struct report *rp)
 		const struct wss_sums *r = (const struct wss_sums *)s->wss.base + i;
 		char name[GROUP_NAME];
 
-		table_row(table, (struct cell[]) {
-			[W_SCOPE]	= cell_s(r->group ? "group" : "process"),
-			[W_PID]		= r->group ? (struct cell){ 0 } : cell_u(r->pid),
-			[W_COMM]	= r->group ? total_cell(rp) :
-						     cell_s(summary_comm(s, r->pid)),
-			[W_NAME]	= !r->group ? (struct cell){ 0 } :
-					  cell_s(group_name(&s->group, s->targets.nr, name)),
-			[W_CLASS]	= cell_s(class_name(r->class)),
-			[W_WINDOW]	= cell_u(r->window_us),
-			[W_MEAN]	= rounded(r->wss.mean),
-			[W_SD]		= rounded(running_sd(&r->wss)),
-			[W_PEAK]	= cell_u(r->wss.max),
-			[W_PEAK_T]	= cell_d(r->wss.max_t),
-			[W_LOW]		= rounded(r->low.mean),
-			[W_HIGH]	= rounded(r->high.mean),
-			[W_MAPPED]	= rounded(r->mapped.mean),
-			[W_N]		= cell_u(r->wss.n),
+		table_row(table, &(struct wss_summary_row) {
+			.scope = r->group ? "group" : "process",
+			.pid = r->group ? UNKNOWN_U64 : r->pid,
+			.comm = r->group ? total_name(rp) : summary_comm(s, r->pid),
+			.name = r->group ? group_name(&s->group, s->targets.nr, name) : NULL,
+			.class = class_name(r->class),
+			.window_us = r->window_us,
+			.mean = rounded(r->wss.mean), .sd = rounded(running_sd(&r->wss)),
+			.peak = r->wss.max, .peak_t = r->wss.max_t,
+			.low = rounded(r->low.mean), .high = rounded(r->high.mean),
+			.mapped = rounded(r->mapped.mean),
+			.intervals = r->wss.n,
 		});
 	}
 	table_end(table);
@@ -688,21 +707,20 @@ static void print_target(const struct report *rp, struct table *table, __u32 pid
 
 		if (!sum->range || !filter_wants_class(&rp->filter, class))
 			continue;
-		table_row(table, (struct cell[]) {
-			[T_PID]	= cell_u(pid),
-			[T_COMM]	= cell_s(summary_comm(s, pid)),
-			[T_CLASS]	= cell_s(class_name(class)),
-			[T_LOW]	= rounded(min),
-			[T_HIGH]	= rounded(fmax(sum->max, min)),
-			[T_SEEN]	= rounded(sum->range),
-			[T_ACCESSES] = cell_d(sum->accesses / sums[0].accesses),
+		table_row(table, &(struct touched_row) {
+			.pid = pid, .comm = summary_comm(s, pid),
+			.class = class_name(class),
+			.touched_low = rounded(min),
+			.touched_high = rounded(fmax(sum->max, min)),
+			.seen = rounded(sum->range),
+			.accesses = sum->accesses / sums[0].accesses,
 		});
 	}
 }
 
 static void print_touched(const struct report *rp)
 {
-	struct table *table = report_table(rp, &touched_desc);
+	struct table *table = report_table(rp, &touched_table);
 	const struct summary *s = rp->data;
 	const struct hot_target *t = s->hot.targets.base;
 	struct touched sums[WSMON_NR_CLASSES] = { 0 };
@@ -720,14 +738,14 @@ static void print_touched(const struct report *rp)
 	table_end(table);
 }
 
-static struct cell mean_cell(const struct running *s)
+static __u64 mean_of(const struct running *s)
 {
-	return s->n ? rounded(s->mean) : (struct cell){ 0 };
+	return s->n ? rounded(s->mean) : UNKNOWN_U64;
 }
 
-static struct cell max_cell(const struct running *s)
+static __u64 max_of(const struct running *s)
 {
-	return s->n ? cell_u(s->max) : (struct cell){ 0 };
+	return s->n ? s->max : UNKNOWN_U64;
 }
 
 static int by_rss(const void *x, const void *y)
@@ -749,25 +767,20 @@ static void print_memory(const struct report *rp)
 		if (rp->out.format == TABLE_HUMAN)
 			fputs("Processes with at least 5 % of the memory of all (RSS):\n", rp->out.f);
 	}
-	table = report_table(rp, &memory_desc);
+	table = report_table(rp, &memory_table);
 	for (i = 0; i < s->targets.nr; i++) {
 		const struct target_sums *t =
 			(const struct target_sums *)s->targets.base + i;
 
 		if (!filter_wants_pid(&rp->filter, t->pid))
 			continue;
-		table_row(table, (struct cell[]) {
-			[M_PID]		= cell_u(t->pid),
-			[M_COMM]	= cell_s(t->comm),
-			[M_RSS]		= mean_cell(&t->rss),
-			[M_RSS_MAX]	= max_cell(&t->rss),
-			[M_PSS]		= mean_cell(&t->pss),
-			[M_PSS_MAX]	= max_cell(&t->pss),
-			[M_SWAP_MAX]	= max_cell(&t->swap),
-			[M_VSIZE]	= mean_cell(&t->vsize),
-			[M_VSIZE_MAX]	= max_cell(&t->vsize),
-			[M_EXIT]	= t->gone ? cell_d(t->exit_t) :
-						    (struct cell){ 0 },
+		table_row(table, &(struct memory_row) {
+			.pid = t->pid, .comm = t->comm,
+			.rss_mean = mean_of(&t->rss), .rss_max = max_of(&t->rss),
+			.pss_mean = mean_of(&t->pss), .pss_max = max_of(&t->pss),
+			.swap_max = max_of(&t->swap),
+			.vsize_mean = mean_of(&t->vsize), .vsize_max = max_of(&t->vsize),
+			.exit_t = t->gone ? t->exit_t : NAN,
 		});
 	}
 	table_end(table);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asset.h"
 #include "collect.h"
 #include "core/cli.h"
 #include "core/table.h"
@@ -569,47 +570,60 @@ void who_map_free(struct who_map *m)
  * The share of a row is the memory that its records stand for, divided by that of all records.
  */
 
-enum {
-	SHARE, LOW, HIGH, READS, WRITES, FIRST, REMOTE, PID, TID, COMM, CODE, FUNCTION, FILENAME,
-	LINE, OBJECT, CPU_NODE, NODE,
+struct who_cells {
+	double share, low, high;
+	__u64 reads, writes, first;
+	double remote;
+	__u64 pid, tid;
+	const char *comm, *code, *function, *file;
+	__u64 line;
+	const char *object;
+	__u64 cpu_node, node;
 };
 
-static const struct column columns[] = {
-	[SHARE]	= { "share", "SHARE", COL_RATIO, 7, 0 },
-	[LOW]	= { "low", "LOW", COL_RATIO, 7, 0 },
-	[HIGH]	= { "high", "HIGH", COL_RATIO, 7, 0 },
-	[READS]	= { "reads", "READS", COL_COUNT, 6, 0 },
-	[WRITES] = { "writes", "WRITES", COL_COUNT, 6, 0 },
-	[FIRST]	= { "first", "FIRST", COL_COUNT, 5, 0 },
-	[REMOTE] = { "remote", "REMOTE", COL_RATIO, 7, 0 },
-	[PID]	= { "pid", "PID", COL_COUNT, 7, 0 },
-	[TID]	= { "tid", "TID", COL_COUNT, 7, 0 },
-	[COMM]	= { "comm", "THREAD", COL_TEXT, 15, 0 },
-	[CODE]	= { "code", "FUNCTION", COL_TEXT, 8, NOT_JSON | NOT_CSV },
-	[FUNCTION] = { "function", "FUNCTION", COL_TEXT, 8, NOT_HUMAN },
-	[FILENAME] = { "file", "FILE", COL_TEXT, 8, NOT_HUMAN },
-	[LINE]	= { "line", "LINE", COL_COUNT, 5, NOT_HUMAN },
-	[OBJECT] = { "object", "OBJECT", COL_TEXT, 8, 0 },
-	[CPU_NODE] = { "cpu_node", "CPU-NODE", COL_COUNT, 8, 0 },
-	[NODE]	= { "node", "NODE", COL_COUNT, 4, 0 },
-};
+#define ROW struct who_cells
 
-/* The columns that are empty, for each enum who_by */
-static const bool empty[][ARRAY_SIZE(columns)] = {
-	[WHO_BY_ALL]	= { [CPU_NODE] = true, [NODE] = true },
-	[WHO_BY_FUNCTION] = { [TID] = true, [COMM] = true, [OBJECT] = true, [CPU_NODE] = true,
-			      [NODE] = true },
-	[WHO_BY_THREAD]	= { [CODE] = true, [OBJECT] = true, [CPU_NODE] = true, [NODE] = true },
-	[WHO_BY_OBJECT]	= { [TID] = true, [COMM] = true, [CODE] = true, [CPU_NODE] = true,
-			    [NODE] = true },
+TABLE(who_columns, "who",
+	COL(share, RATIO, 7, "SHARE", 0,
+	    "part of the working set that the row was the first to touch after a random moment"),
+	COL(low, RATIO, 7, "LOW", 0, "lower end of the 95 % interval"),
+	COL(high, RATIO, 7, "HIGH", 0, "upper end"),
+	COL(reads, COUNT, 6, "READS", 0, "samples that were reads or fetches of instructions"),
+	COL(writes, COUNT, 6, "WRITES", 0, "samples that were writes"),
+	COL(first, COUNT, 5, "FIRST", 0,
+	    "reads and writes of pages for which the process had no page-table entry: new memory, "
+	    "or mapped anew"),
+	COL(remote, RATIO, 7, "REMOTE", OR_NULL,
+	    "part of the memory that CPUs of other NUMA nodes touched; memory of unknown nodes "
+	    "does not count"),
+	COL(pid, COUNT, 7, "PID", 0, "the process"),
+	COL(tid, COUNT, 7, "TID", OR_NULL, "the thread"),
+	COL(comm, TEXT, 15, "THREAD", OR_NULL, "its name"),
+	COL(code, TEXT, 8, "FUNCTION", NOT_JSON | NOT_CSV, ""),
+	COL(function, TEXT, 8, "FUNCTION", NOT_HUMAN | OR_NULL,
+	    "the function, or the function that made the system call"),
+	COL(file, TEXT, 8, "FILE", NOT_HUMAN | OR_NULL, "its source file"),
+	COL(line, COUNT, 5, "LINE", NOT_HUMAN | OR_NULL, "the line"),
+	COL(object, TEXT, 8, "OBJECT", OR_NULL, "variable, file, or other name of the mapping"),
+	COL(cpu_node, COUNT, 8, "CPU-NODE", OR_NULL, "NUMA node of the CPU"),
+	COL(node, COUNT, 4, "NODE", OR_NULL,
+	    "NUMA node of the memory before the access; null if not known, for example for "
+	    "``first`` samples"));
+
+/* The columns that are empty, for each enum who_by; 0 ends a list */
+#define AT(field)	offsetof(struct who_cells, field)
+static const size_t empty[][5] = {
+	[WHO_BY_ALL]	= { AT(cpu_node), AT(node) },
+	[WHO_BY_FUNCTION] = { AT(tid), AT(comm), AT(object), AT(cpu_node), AT(node) },
+	[WHO_BY_THREAD]	= { AT(code), AT(object), AT(cpu_node), AT(node) },
+	[WHO_BY_OBJECT]	= { AT(tid), AT(comm), AT(code), AT(cpu_node), AT(node) },
 	/* the nodes themselves say what is remote */
-	[WHO_BY_NODE]	= { [REMOTE] = true, [TID] = true, [COMM] = true, [CODE] = true,
-			    [OBJECT] = true },
+	[WHO_BY_NODE]	= { AT(remote), AT(tid), AT(comm), AT(code), AT(object) },
 };
 
-static struct cell node_or_none(__s32 node)
+static __u64 node_or_none(__s32 node)
 {
-	return node >= 0 ? cell_u(node) : (struct cell){ 0 };
+	return node >= 0 ? (__u64)node : UNKNOWN_U64;
 }
 
 static void print_row(struct table *table, const struct who *w, const struct who_row *row)
@@ -619,45 +633,34 @@ static void print_row(struct table *table, const struct who *w, const struct who
 	double low, high, share = row->bytes / w->bytes;
 
 	evidence_interval(&row->of, &w->all, w->draws.nr, &low, &high);
-	table_row(table, (struct cell[]) {
-		[SHARE]	= cell_d(share),
-		[LOW]	= cell_d(low),
-		[HIGH]	= cell_d(high),
-		[READS]	= cell_u(row->reads),
-		[WRITES] = cell_u(row->writes),
-		[FIRST]	= cell_u(row->first),
-		[REMOTE] = row->placed > 0 ? cell_d(row->remote / row->placed) : (struct cell){ 0 },
-		[PID]	= cell_u(row->pid),
-		[TID]	= row->tid ? cell_u(row->tid) : (struct cell){ 0 },
-		[COMM]	= text_or_none(text_clean(comm, sizeof(comm), row->comm)),
-		[CODE]	= c ? cell_s(calls_text(text, c)) : (struct cell){ 0 },
-		[FUNCTION] = text_or_none(c ? c->function : NULL),
-		[FILENAME] = text_or_none(c ? c->file : NULL),
-		[LINE]	= c && c->file ? cell_u(c->line) : (struct cell){ 0 },
-		[OBJECT] = text_or_none(row->object),
-		[CPU_NODE] = node_or_none(row->cpu_node),
-		[NODE]	= node_or_none(row->node),
+	table_row(table, &(struct who_cells) {
+		.share = share, .low = low, .high = high,
+		.reads = row->reads, .writes = row->writes, .first = row->first,
+		.remote = row->placed > 0 ? row->remote / row->placed : NAN,
+		.pid = row->pid,
+		.tid = row->tid ? row->tid : UNKNOWN_U64,
+		.comm = text_or_none(text_clean(comm, sizeof(comm), row->comm)),
+		.code = c ? calls_text(text, c) : NULL,
+		.function = text_or_none(c ? c->function : NULL),
+		.file = text_or_none(c ? c->file : NULL),
+		.line = c && c->file ? (__u64)c->line : UNKNOWN_U64,
+		.object = text_or_none(row->object),
+		.cpu_node = node_or_none(row->cpu_node), .node = node_or_none(row->node),
 	});
 }
 
 void who_table(FILE *f, enum table_format format, const struct who *w, enum who_by by, size_t top,
 	       bool code)
 {
-	struct column filled[ARRAY_SIZE(columns)];
-	const struct table_desc desc = {
-		.type = "who", .columns = filled, .nr = ARRAY_SIZE(columns),
-	};
-	struct table *table;
+	struct table *table = table_new_on(f, &who_columns, format);
 	size_t i;
 
-	memcpy(filled, columns, sizeof(filled));
-	for (i = 0; i < desc.nr; i++) {
-		if (empty[by][i] || (i == REMOTE && !w->nodes))
-			filled[i].not_in |= NOT_HUMAN;
-	}
+	for (i = 0; i < ARRAY_SIZE(empty[by]) && empty[by][i]; i++)
+		table_show(table, empty[by][i], NOT_HUMAN, false);
+	if (!w->nodes)
+		table_show(table, AT(remote), NOT_HUMAN, false);
 	if (code)
-		filled[CODE].not_in = 0;
-	table = table_new_on(f, &desc, format);
+		table_show(table, AT(code), ~0U, true);
 	for (i = 0; i < w->nr && i < top; i++)
 		print_row(table, w, &w->row[i]);
 	table_end(table);
@@ -698,6 +701,8 @@ static void who_folded(FILE *f, const struct who *w)
  * A line is a thread, a column an object. A cell has two halves: the share that was read,
  * above the share that was written.
  */
+
+ASSET(who_gp, "tools/wsmo/views/who.gp");
 
 /* Pixels: min. size of a cell, height of a line if there is room, margins */
 #define CELL_WIDTH	46
@@ -823,18 +828,15 @@ static int who_picture(const struct picture *picture, const struct who *w, size_
 	}
 	err = plot_open(&p, &sized);
 	if (!err) {
-		plot_printf(&p, "unset key\nunset tics\nunset border\n");
-		plot_printf(&p, "set lmargin at screen %g\nset rmargin at screen %g\n",
-			    (double)LEFT / width, 1 - (double)RIGHT / width);
-		plot_printf(&p, "set tmargin at screen %g\nset bmargin at screen %g\n",
-			    1 - (double)ABOVE / height, (double)BELOW / height);
-		plot_printf(&p, "set xrange [-0.5:%g]\nset yrange [0:%zu]\n", m.objects - 0.5, m.threads);
+		plot_printf(&p, "left = %g\nright = %g\ntop = %g\nbottom = %g\nobjects = %zu\nthreads = %zu\n",
+			    (double)LEFT / width, 1 - (double)RIGHT / width, 1 - (double)ABOVE / height,
+			    (double)BELOW / height, m.objects, m.threads);
 		plot_printf(&p, "set label %s at screen %g,%g\n", plot_text(text, title), 12.0 / width,
 			    1 - 16.0 / height);
 		plot_names(&p, &m);
 		plot_legend(&p, width, height);
 		plot_cells(&p, &m);
-		plot_printf(&p, "plot $cells using 1:2:3:4:5:6:7 with boxxyerror fc rgb variable fs solid noborder, $cells using 1:2:8 with labels font ',8'\n");
+		plot_printf(&p, "%s", who_gp);
 		err = plot_close(&p);
 	}
 	who_map_free(&m);

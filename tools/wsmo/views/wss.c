@@ -166,18 +166,15 @@ static void plot_curves(struct plot *p, const struct collected *kept)
 {
 	const struct wsmon_wss_rows *rows = &kept->rows, *rss = &kept->rss;
 	char title[128], text[PLOT_TEXT];
-	size_t i, n = 0;
+	size_t i, lines = 0, others = 0;
 
-	for (i = 0; i < rows->nr; i = wsmon_wss_series(rows, i), n++) {
+	for (i = 0; i < rows->nr; i = wsmon_wss_series(rows, i)) {
 		series_name(title, sizeof(title), kept, &rows->row[i]);
-		plot_line(p, n, plot_text(text, title));
+		plot_printf(p, "title%zu = %s\n", lines++, plot_text(text, title));
 	}
-	for (i = 0, n = 0; i < rss->nr; i = wsmon_wss_series(rss, i), n++) {
-		snprintf(title, sizeof(title), "resident (%u)", rss->row[i].pid);
-		plot_printf(p, ", $rss%zu using 1:2 with lines dt 2 lw 1.5 lc rgb '#444444' title %s",
-			    n, plot_text(text, title));
-	}
-	plot_printf(p, "\n");
+	for (i = 0; i < rss->nr; i = wsmon_wss_series(rss, i))
+		plot_printf(p, "other_title%zu = 'resident (%u)'\n", others++, rss->row[i].pid);
+	plot_lines(p, lines, "", others);
 }
 
 /* Draw working sets over time. Return: 0, or -1 after a message */
@@ -207,8 +204,7 @@ static int draw(const struct report *rp)
 	for (i = 0, n = 0; i < rows->nr; i = wsmon_wss_series(rows, i))
 		plot_data(&p, &ax, "line", n++, rows, i, wsmon_wss_series(rows, i));
 	for (i = 0, n = 0; i < rss->nr; i = wsmon_wss_series(rss, i))
-		plot_data(&p, &ax, "rss", n++, rss, i, wsmon_wss_series(rss, i));
-	plot_axes(&p);
+		plot_data(&p, &ax, "other", n++, rss, i, wsmon_wss_series(rss, i));
 	plot_printf(&p, "set yrange [0:*]\nset autoscale xfix\n");
 	plot_printf(&p, "set xlabel 'time, %s'\nset ylabel 'size, %s (band: 95 %% interval)'\n",
 		    ax.time, ax.size);
@@ -226,36 +222,45 @@ static int draw(const struct report *rp)
 /* Columns of a line beside the bar */
 #define BESIDE_BAR	70
 
-enum { T, SCOPE, PID, COMM, NAME, CLASS, WINDOW, PERCENT, BYTES, LOW, HIGH, AT, BAR };
-
-#define NOWHERE	(NOT_HUMAN | NOT_CSV | NOT_JSON)
-
-/* T is of rows, PERCENT and AT are of percentiles: new_table() shows the ones or the others */
-static struct column columns[] = {
-	[T]	= { "t", "TIME", COL_T, 8, 0 },
-	[SCOPE]	= { "scope", "SCOPE", COL_TEXT, 7, NOT_HUMAN },
-	[PID]	= { "pid", "PID", COL_COUNT, 7, 0 },
-	[COMM]	= { "comm", "COMM", COL_TEXT, 4, NOT_HUMAN },
-	[NAME]	= { "name", "NAME", COL_TEXT, 4, NOT_HUMAN },
-	[CLASS]	= { "class", "CLASS", COL_TEXT, 7, 0 },
-	[WINDOW] = { "window_us", "WINDOW", COL_US, 6, 0 },
-	[PERCENT] = { "percentile", "%", COL_COUNT, 3, 0 },
-	[BYTES]	= { "bytes", "WSS", COL_SIZE, 10, 0 },
-	[LOW]	= { "low", "LOW", COL_SIZE, 10, 0 },
-	[HIGH]	= { "high", "HIGH", COL_SIZE, 10, 0 },
-	[AT]	= { "t", "AT", COL_T, 8, 0 },
-	[BAR]	= { "bar", "BAR", COL_TEXT, BAR_MIN, NOT_CSV | NOT_JSON | 1U << TABLE_RAW },
+struct size_row {
+	double t;
+	const char *scope;
+	__u64 pid;
+	const char *comm, *name, *class;
+	__u64 window_us, percentile, bytes, low, high;
+	const char *bar;
 };
 
-static struct table *new_table(const struct report *rp, bool percentiles)
-{
-	static const struct table_desc of_rows = TABLE_DESC("wss", columns);
-	static const struct table_desc of_percentiles = TABLE_DESC("wss_percentile", columns);
+#define ROW struct size_row
 
-	columns[T].not_in = percentiles ? NOWHERE : 0;
-	columns[PERCENT].not_in = columns[AT].not_in = percentiles ? 0 : NOWHERE;
-	return report_table(rp, percentiles ? &of_percentiles : &of_rows);
-}
+#define WHOSE									\
+	COL(scope, TEXT, 7, "SCOPE", NOT_HUMAN,					\
+	    "``process``; or ``group``: all members together, each page counted once"), \
+	COL(pid, COUNT, 7, "PID", OR_NULL, "the process; null for a group"),	\
+	COL(comm, TEXT, 4, "COMM", NOT_HUMAN | OR_NULL, "its name; null for a group"), \
+	COL(name, TEXT, 4, "NAME", NOT_HUMAN | OR_NULL,				\
+	    "the group, as in ``group``; null for a process"),			\
+	COL(class, TEXT, 7, "CLASS", 0, "class of memory; ``all`` is the whole process"), \
+	COL(window_us, US, 6, "WINDOW", 0, "the window")
+
+#define BAR	COL(bar, TEXT, BAR_MIN, "BAR", NOT_CSV | NOT_JSON | 1U << TABLE_RAW, "")
+
+TABLE(wss_table, "wss",
+	COL(t, T, 8, "TIME", 0, "end of the aggregation interval"),
+	WHOSE,
+	COL(bytes, SIZE, 10, "WSS", 0, "the working set: memory accessed within the window"),
+	COL(low, SIZE, 10, "LOW", 0, "lower end of the 95 % interval"),
+	COL(high, SIZE, 10, "HIGH", 0, "upper end"),
+	BAR);
+
+TABLE(percentile_table, "wss_percentile",
+	WHOSE,
+	COL(percentile, COUNT, 3, "%", 0, "percent of the intervals with at most this working set"),
+	COL(bytes, SIZE, 10, "WSS", 0, "the working set, by the nearest rank"),
+	COL(low, SIZE, 10, "LOW", 0, "lower end of its 95 % interval"),
+	COL(high, SIZE, 10, "HIGH", 0, "upper end"),
+	COL(t, T, 8, "AT", 0, "time of this working set"),
+	BAR);
 
 /**
  * struct wss_options - the command line
@@ -281,7 +286,7 @@ static void wss_begin(struct report *rp)
 	w->bar = bar_width(BESIDE_BAR);
 	if (rp->out.format != TABLE_HUMAN && !options.by_size &&
 	    !options.only_percentiles)
-		w->table = new_table(rp, false);
+		w->table = report_table(rp, &wss_table);
 	rp->data = w;
 }
 
@@ -306,27 +311,23 @@ static void print_row(const struct report *rp, struct table *t,
 		      const struct wsmon_wss_row *row, const unsigned int *percent)
 {
 	char text[BAR_TEXT + EVENTS_LABEL], name[GROUP_NAME];
-	const struct cell time = cell_d(filter_time(&rp->filter, row->time_ns)), none = { 0 };
 	const struct wss *w = rp->data;
 	const struct scale *scale = sorted_find(&w->scales, &(struct scale){ .pid = row->pid });
 
 	bar_text(text, row->low, row->high, scale ? scale->max : 0, w->bar);
 	if (!percent)
 		add_events(rp, text, sizeof(text), row);
-	table_row(t, (struct cell[]) {
-		[T]	= time,
-		[SCOPE]	= cell_s(row->group ? "group" : "process"),
-		[PID]	= row->group ? none : cell_u(row->pid),
-		[COMM]	= row->group ? none : cell_s(collect_comm(&w->kept, row->pid)),
-		[NAME]	= row->group ? cell_s(collect_group(&w->kept, name)) : none,
-		[CLASS]	= cell_s(class_name(row->class)),
-		[WINDOW] = cell_u(row->window_us),
-		[PERCENT] = percent ? cell_u(*percent) : none,
-		[BYTES]	= cell_u(row->bytes),
-		[LOW]	= cell_u(row->low),
-		[HIGH]	= cell_u(row->high),
-		[AT]	= time,
-		[BAR]	= cell_s(text),
+	table_row(t, &(struct size_row) {
+		.t = filter_time(&rp->filter, row->time_ns),
+		.scope = row->group ? "group" : "process",
+		.pid = row->group ? UNKNOWN_U64 : row->pid,
+		.comm = row->group ? NULL : collect_comm(&w->kept, row->pid),
+		.name = row->group ? collect_group(&w->kept, name) : NULL,
+		.class = class_name(row->class),
+		.window_us = row->window_us,
+		.percentile = percent ? *percent : 0,
+		.bytes = row->bytes, .low = row->low, .high = row->high,
+		.bar = text,
 	});
 }
 
@@ -367,7 +368,7 @@ static void wss_record(struct report *rp, const struct wsmon_record *rec)
 static void print_percentiles(const struct report *rp,
 			      const struct wsmon_wss_rows *rows)
 {
-	struct table *t = new_table(rp, true);
+	struct table *t = report_table(rp, &percentile_table);
 	size_t first, end, i;
 
 	for (first = 0; first < rows->nr; first = end) {
@@ -383,7 +384,7 @@ static void print_percentiles(const struct report *rp,
 
 static void print_rows(const struct report *rp, const struct wsmon_wss_rows *rows)
 {
-	struct table *t = new_table(rp, false);
+	struct table *t = report_table(rp, &wss_table);
 	size_t i;
 
 	for (i = 0; i < rows->nr; i++)
