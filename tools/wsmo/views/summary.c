@@ -738,14 +738,20 @@ static void print_touched(const struct report *rp)
 	table_end(table);
 }
 
+/* A value of a damaged file must not read as unknown. */
+static __u64 known(__u64 value)
+{
+	return value == UNKNOWN_U64 ? value - 1 : value;
+}
+
 static __u64 mean_of(const struct running *s)
 {
-	return s->n ? rounded(s->mean) : UNKNOWN_U64;
+	return s->n ? known(rounded(s->mean)) : UNKNOWN_U64;
 }
 
 static __u64 max_of(const struct running *s)
 {
-	return s->n ? s->max : UNKNOWN_U64;
+	return s->n ? known(s->max) : UNKNOWN_U64;
 }
 
 static int by_rss(const void *x, const void *y)
