@@ -217,12 +217,14 @@ static void end(struct helper *h)
 
 static struct helper *helper_get(void)
 {
+	struct pollfd idle = { .events = POLLIN };
 	struct helper *h = helpers;
 
 	while (h < helpers + HELPERS && h->busy)
 		h++;
 	/* somebody may have killed it */
-	if (h < helpers + HELPERS && h->pid && poll(&(struct pollfd) { .fd = h->fd, .events = POLLIN }, 1, 0))
+	idle.fd = h < helpers + HELPERS && h->pid ? h->fd : -1;
+	if (poll(&idle, 1, 0) > 0)
 		end(h);
 	if (h == helpers + HELPERS || (!h->pid && !start(h)))
 		return NULL;
@@ -305,7 +307,8 @@ static bool wait_for(const struct helper *h, unsigned int ms)
 		while (res <= 0 && (now = clock_now()) < end_ns)
 			res = poll(&fd, 1, (end_ns - now) / NSEC_PER_MSEC + 1);
 		cpu = cpu_of(h->pid);
-		if (res <= 0 && cpu - before < WORKS * ms / PATIENCE_MS && read_stat(h->pid, &start) != 'R')
+		if (res <= 0 && cpu - before < WORKS * ms / PATIENCE_MS &&
+		    read_stat(h->pid, &start) != 'R')
 			return false;
 	}
 	return true;

@@ -8,8 +8,8 @@
  * mmap lock held, and then reading its maps, smaps, pagemap or mem waits, too. So another process
  * asks and reads. It is started once, and replaced when it waits.
  *
- * It uses the CPU, or wants to, while it works. One that does neither for a second waits: it is left
- * to itself, and the process that it looked at is not asked again.
+ * It uses the CPU, or wants to, while it works. One that does neither for a second waits: it is
+ * left to itself, and the process that it looked at is not asked again.
  */
 #ifndef WSMO_PATIENCE_H
 #define WSMO_PATIENCE_H
@@ -61,8 +61,8 @@ struct patient *patient_open(__u32 pid, int dir, const char *name);
 
 /**
  * patient_pread() - read from any place of it
- * @ahead:	read so many bytes if more than @size, 64 KiB at most; readings within PATIENT_FRESH that
- *		are @ahead, too, are taken from them. 0: @size only, now
+ * @ahead:	read so many bytes if more than @size, 64 KiB at most; readings of them within
+ *		PATIENT_FRESH are taken from there. 0: @size only, now
  *
  * Return: as pread(), and -1 with ETIMEDOUT
  */

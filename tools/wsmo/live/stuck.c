@@ -21,7 +21,8 @@ static struct stuck {
 static bool no_room(void)
 {
 	struct pollfd fds[] = {
-		{ .fd = STDOUT_FILENO, .events = POLLOUT }, { .fd = STDERR_FILENO, .events = POLLOUT },
+		{ .fd = STDOUT_FILENO, .events = POLLOUT },
+		{ .fd = STDERR_FILENO, .events = POLLOUT },
 		{ .fd = watched.output ? *watched.output : -1, .events = POLLOUT },
 	};
 	size_t i;
@@ -44,7 +45,8 @@ static void end(void)
 	for (i = 0; i < ARRAY_SIZE(signals); i++) {
 		if (sigismember(&waits, signals[i]) <= 0)
 			continue;
-		if (watched.child && *watched.child > 0 && (signals[i] == SIGTERM || signals[i] == SIGHUP))
+		if (watched.child && *watched.child > 0 &&
+		    (signals[i] == SIGTERM || signals[i] == SIGHUP))
 			kill(*watched.child, signals[i]);
 		sigemptyset(&one);
 		sigaddset(&one, signals[i]);

@@ -10,8 +10,8 @@
 #include <sys/types.h>
 
 /**
- * stuck_watch() - from now on, let signals end the program that wait for two seconds, while standard
- * output, standard error or @output has no room
+ * stuck_watch() - let signals end the program that wait for two seconds, while standard output,
+ * standard error or @output has no room
  * @signal_fd:	gets signals, which are blocked
  * @output:	another file that is written, or NULL
  * @child:	gets SIGTERM and SIGHUP before that, or NULL; 0: there is none
