@@ -219,6 +219,9 @@ static void fail(struct wsmon_rec_act *st, int err)
 {
 	size_t i;
 
+	/* that the process has ended is no failure */
+	if (err == -ESRCH)
+		return;
 	for (i = 0; i < WSMON_ACT_ERRORS - 1; i++)
 		if (!st->error[i] || st->error[i] == (__u32)-err)
 			break;
