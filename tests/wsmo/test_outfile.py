@@ -273,6 +273,14 @@ def test_modes():
                 os.chown(file, NOBODY + 1, 1)
                 res = run(*command, env={"SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)})
                 ok(os.stat(file).st_uid == 0, "  no others get it", os.stat(file), res)
+                # new files of the directory belong to a group that could not read this one
+                os.chown(d.name, 0, 3)
+                os.chmod(d.name, 0o2700)
+                os.chown(file, 0, 2)
+                os.chmod(file, old)
+                res = run(*command)
+                st = os.stat(file)
+                ok((st.st_gid, stat.S_IMODE(st.st_mode)) == (2, old), "  nor does another group", st, res)
     with fake() as (d, m):
         d.write("data", r.header(1))
         os.chmod(d.path("data"), 0o666)

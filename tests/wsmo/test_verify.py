@@ -254,6 +254,19 @@ def test_refuses():
                 *args(d, "--yes"))
         for name in "one", "two", "three":
             shutil.rmtree(d.path(name))
+        if not os.geteuid():
+            # what an ordinary user may put where root works
+            os.mkdir(d.path("x.slice"))
+            d.write("precious", b"max\nand more\n")
+            os.symlink(d.path("precious"), d.path("x.slice/memory.high"))
+            for name in "memory.current", "memory.stat":
+                shutil.copy(d.path(name), d.path("x.slice", name))
+            line = ["sizing", "--verify", d.path("x.slice"), *args(d, "--yes")[3:]]
+            os.chown(d.path("x.slice"), 1000, 1000)
+            refused("the directory of somebody else", 1, "no cgroup", *line)
+            os.chown(d.path("x.slice"), 0, 0)
+            refused("a link", 1, "memory.high", *line)
+            ok(d.read("precious") == b"max\nand more\n", "  where it leads to nothing changes", d.read("precious"))
         refused("no cgroup", 1, "no cgroup", "sizing", "--verify", "/nowhere", "-i", d.path("data"), "-y")
         refused("no recording", 1, "nothing", "sizing", "--verify", d.name, "-i", d.path("nothing"), "-y")
         d.write("one", recording(random_use, windows=(1,)))

@@ -153,3 +153,11 @@ def test_odd_gnuplots():
             finally:
                 with contextlib.suppress(OSError):
                     os.kill(int(d.read("pid")), signal.SIGKILL)
+
+
+@needs(shutil.which("gnuplot"), "gnuplot is not installed")
+def test_ignored_children(d):
+    """Who ignores SIGCHLD, as some daemons do, gets a picture, too."""
+    res = run("report", "wss", "-o", d.path("w.svg"), "-i", "-", stdin=samples.main(), timeout=60,
+              preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    ok(res.returncode == 0 and d.read("w.svg").startswith(b"<?xml"), "SIGCHLD is ignored", res)

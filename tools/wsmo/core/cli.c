@@ -134,6 +134,8 @@ void begin_program(void)
 	fill_std_fds();
 	/* write() reports a file that is too large */
 	signal(SIGXFSZ, SIG_IGN);
+	/* who started wsmo may ignore it: then the kernel reaps children, and their pids are not ours */
+	signal(SIGCHLD, SIG_DFL);
 	argp_err_exit_status = WSMO_USAGE;
 	on_exit(check_output, NULL);
 	argp_program_version = "wsmo " WSMO_VERSION;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -153,14 +154,22 @@ static const char *open_new(struct outfile *o, mode_t mode)
 /* A file that will replace @old, with no more permissions than @old has */
 static const char *open_another(struct outfile *o, mode_t mode, const struct stat *old)
 {
-	const char *why = open_new(o, mode & old->st_mode);
+	mode_t keep = mode & old->st_mode;
+	const char *why = open_new(o, keep & S_IRWXU);
 	struct identity id;
 	struct stat new;
 
-	/* some file systems have one mode for all */
-	if (!why && (fstat(o->fd, &new) || ((new.st_mode ^ old->st_mode) & mode &&
-					    fchmod(o->fd, mode & old->st_mode))))
+	if (!why && fstat(o->fd, &new))
 		why = strerror(errno);
+	if (!why) {
+		/* the directory may have made it readable for others than the replaced file was */
+		fremovexattr(o->fd, "system.posix_acl_access");
+		if (new.st_gid != old->st_gid && fchown(o->fd, -1, old->st_gid))
+			keep = (keep & S_IRWXU) | (keep & keep >> 3 & S_IRWXO);
+		/* some file systems have one mode for all */
+		if ((new.st_mode ^ keep) & mode && fchmod(o->fd, keep))
+			why = strerror(errno);
+	}
 	/* keep the owner if that is who called sudo */
 	if (!why && old->st_uid && !identity_get(&id, NULL) && old->st_uid == id.uid &&
 	    fchown(o->fd, old->st_uid, old->st_gid))

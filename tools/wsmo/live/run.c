@@ -734,7 +734,7 @@ int record_catch_signals(struct record *r, sigset_t *mask)
 	sigprocmask(SIG_BLOCK, &set, mask);
 	r->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (r->signal_fd >= 0) {
-		stuck_watch(r->signal_fd, &r->output.file.fd, &r->child.pid);
+		stuck_watch(r->signal_fd, &r->output.file.fd, &r->child);
 		return 0;
 	}
 	msg("signals cannot be caught: %s", strerror(errno));

@@ -8,13 +8,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "core/cli.h"
 #include "stuck.h"
 
 static struct stuck {
 	int signal_fd;
 	const int *output;
-	const pid_t *child;
+	const struct child *child;
 } watched;
 
 /* Does a file that is written to have no room? */
@@ -45,12 +46,15 @@ static void end(void)
 	for (i = 0; i < ARRAY_SIZE(signals); i++) {
 		if (sigismember(&waits, signals[i]) <= 0)
 			continue;
-		if (watched.child && *watched.child > 0 &&
+		/* the main thread, which reaps it, waits for the reader */
+		if (watched.child && watched.child->pid > 0 && !watched.child->gone &&
 		    (signals[i] == SIGTERM || signals[i] == SIGHUP))
-			kill(*watched.child, signals[i]);
+			kill(watched.child->pid, signals[i]);
 		sigemptyset(&one);
 		sigaddset(&one, signals[i]);
 		pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+		/* it was taken meanwhile: the next one is for the main thread, too */
+		pthread_sigmask(SIG_BLOCK, &one, NULL);
 	}
 }
 
@@ -64,14 +68,14 @@ static void *watch(void *unused)
 		poll(&fd, 1, -1);
 		for (seconds = 0; no_room() && poll(&fd, 1, 0) > 0 && seconds < 2; seconds++)
 			nanosleep(&second, NULL);
-		if (seconds == 2)
+		if (seconds == 2 && no_room() && poll(&fd, 1, 0) > 0)
 			end();
 		nanosleep(&second, NULL);
 	}
 	return unused;
 }
 
-void stuck_watch(int signal_fd, const int *output, const pid_t *child)
+void stuck_watch(int signal_fd, const int *output, const struct child *child)
 {
 	pthread_t thread;
 

@@ -7,15 +7,15 @@
 #ifndef WSMO_STUCK_H
 #define WSMO_STUCK_H
 
-#include <sys/types.h>
+struct child;
 
 /**
  * stuck_watch() - let signals end the program that wait for two seconds, while standard output,
  * standard error or @output has no room
  * @signal_fd:	gets signals, which are blocked
  * @output:	another file that is written, or NULL
- * @child:	gets SIGTERM and SIGHUP before that, or NULL; 0: there is none
+ * @child:	gets SIGTERM and SIGHUP before that, if it runs; or NULL
  */
-void stuck_watch(int signal_fd, const int *output, const pid_t *child);
+void stuck_watch(int signal_fd, const int *output, const struct child *child);
 
 #endif /* WSMO_STUCK_H */

@@ -314,8 +314,16 @@ static bool acts(const struct act *a)
  */
 static int claim(const struct act *a, struct act_target *t)
 {
-	if (process_claim(&t->process) != -EWOULDBLOCK)
+	int err = process_claim(&t->process);
+	static bool said;
+
+	if (err != -EWOULDBLOCK) {
+		if (err && err != -ESRCH && !said)
+			msg("cannot tell whether another wsmo act acts on the same processes: %s",
+			    strerror(-err));
+		said |= err && err != -ESRCH;
 		return 0;
+	}
 	msg("another wsmo act acts on process %u%s", t->process.pid,
 	    a->cgroup ? ": it is left alone" : "");
 	if (!a->cgroup)

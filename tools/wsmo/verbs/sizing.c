@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <math.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -16,6 +17,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -87,13 +89,16 @@ static int write_high(const char *dir, const char *value)
 {
 	char path[PATH_MAX];
 	int err = path_of(path, dir, "memory.high"), fd;
+	struct stat st;
 
 	if (err)
 		return err;
-	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	fd = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	if (write(fd, value, strlen(value)) != (ssize_t)strlen(value))
+	/* files of a cgroup have no size */
+	if (write(fd, value, strlen(value)) != (ssize_t)strlen(value) || fstat(fd, &st) ||
+	    (st.st_size > (off_t)strlen(value) && ftruncate(fd, strlen(value))))
 		err = -errno;
 	close(fd);
 	return err;
@@ -617,22 +622,36 @@ static int choose_limit(struct job *job, const struct wsmon_curve *of)
 	return -1;
 }
 
+/* Is a directory a cgroup's, or at least one that nobody else can change? */
+static bool has_limit(const char *dir)
+{
+	int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct statfs fs;
+	struct stat st;
+	bool ours;
+
+	ours = fd >= 0 && !fstatfs(fd, &fs) && !fstat(fd, &st) &&
+	       (fs.f_type == CGROUP2_SUPER_MAGIC ||
+		(st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH)))) &&
+	       !faccessat(fd, "memory.high", F_OK, AT_SYMLINK_NOFOLLOW);
+	if (fd >= 0)
+		close(fd);
+	return ours;
+}
+
 /* Return: the directory of the cgroup, malloc()ed; NULL after a message */
 static char *find_dir(const char *name)
 {
-	char file[PATH_MAX], *path, *dir;
+	char *path = cgroup_path(name), *dir = cgroup_file(path, "");
 
-	snprintf(file, sizeof(file), "%s/memory.high", name);
-	if (!access(file, F_OK))
-		return need(strdup(name));
-	path = cgroup_path(name);
-	dir = cgroup_file(path, "");
 	free(path);
-	snprintf(file, sizeof(file), "%s/memory.high", dir);
-	if (!access(file, F_OK))
+	/* a name is one of the cgroup file system, whatever is in the working directory */
+	if (has_limit(dir))
 		return dir;
-	msg("%s: no cgroup (of version 2) with the memory controller", name);
 	free(dir);
+	if (has_limit(name))
+		return need(strdup(name));
+	msg("%s: no cgroup (of version 2) with the memory controller", name);
 	return NULL;
 }
 

@@ -196,6 +196,7 @@ static int copy(pid_t pid, int from, int to, int *err)
 	__u64 cpu = 0, used, bytes = 0, active_ns = clock_now();
 	bool ended = false;
 	int status;
+	pid_t got;
 	ssize_t n;
 
 	for (;;) {
@@ -210,7 +211,10 @@ static int copy(pid_t pid, int from, int to, int *err)
 		}
 		if (ended)
 			break;
-		ended = waitpid(pid, &status, WNOHANG) == pid;
+		got = waitpid(pid, &status, WNOHANG);
+		if (got < 0)
+			return -1;
+		ended = got == pid;
 		used = ended ? cpu : cpu_of(pid);
 		if (used > cpu)
 			active_ns = clock_now();
