@@ -4,14 +4,14 @@
  *
  * Has MIB of memory in pages of 4 KiB, and writes the first HOT MiB each 10 ms. Each 37 ms, by HOW:
  *
- * 	unmapped	a MiB is mapped at unused addresses, used, and unmapped after 20 ms
- * 	returned	likewise, by MADV_DONTNEED in a mapping that stays
- * 	copied		128 pages are mapped, used and unmapped; and each 400 ms a child is forked, which
- * 			lives for 200 ms, so that written pages are copied
- * 	faulted		128 pages are mapped, used and unmapped; all else is made read-only and writable
- * 			again, so that each write is a fault
- * 	freed		64 pages of the memory, all of which is written, are unmapped
- * 	kept		nothing happens
+ *	unmapped	a MiB is mapped at unused addresses, used, and unmapped after 20 ms
+ *	returned	likewise, by MADV_DONTNEED in a mapping that stays
+ *	copied		128 pages are mapped, used and unmapped; and each 400 ms a child is forked, which
+ *			lives for 200 ms, so that written pages are copied
+ *	faulted		128 pages are mapped, used and unmapped; all else is made read-only and writable
+ *			again, so that each write is a fault
+ *	freed		64 pages of the memory, all of which is written, are unmapped
+ *	kept		nothing happens
  *
  * Until SIGTERM it writes lines "truth TIME BYTES 0" to the file TRUTH: the memory used in the last
  * 500 ms. At the end it prints how often something happened.

@@ -6,15 +6,15 @@
  * 50 ms: they are its working set. Meanwhile something happens to one block of 2 MiB after the
  * other, each 100 ms; the program accesses nothing but the first HOT MiB. HOW:
  *
- * 	collapse	the block is made a huge page, by MADV_COLLAPSE
- * 	shared		likewise, in shared memory
- * 	allowed		it may become a huge page: khugepaged makes some of them
- * 	merged		KSM may merge its pages, which are alike
- * 	protected	it is made read-only, and writable again
- * 	split		it is a huge page, whose last page is unmapped
- * 	moved		it is moved to another address and back
- * 	forked		a child is forked that touches nothing
- * 	none		nothing happens
+ *	collapse	the block is made a huge page, by MADV_COLLAPSE
+ *	shared		likewise, in shared memory
+ *	allowed		it may become a huge page: khugepaged makes some of them
+ *	merged		KSM may merge its pages, which are alike
+ *	protected	it is made read-only, and writable again
+ *	split		it is a huge page, whose last page is unmapped
+ *	moved		it is moved to another address and back
+ *	forked		a child is forked that touches nothing
+ *	none		nothing happens
  *
  * Until SIGTERM it writes lines "truth TIME BYTES 0" to the file TRUTH; at the end it prints how
  * often something happened.
