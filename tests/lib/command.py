@@ -62,8 +62,7 @@ as_root = needs(not os.geteuid(), "not root")
 
 
 def golden(name, got, accept, passed=True, *why):
-    """A test point: @passed, and @got equals golden/@name; --accept rewrites the
-    file."""
+    """A test point: @passed, and @got equals golden/@name; --accept rewrites the file."""
     path = os.path.join(GOLDEN, name)
     if accept:
         with open(path, "wb") as f:
@@ -79,8 +78,7 @@ FORMS = ("--json", "--csv", "--raw")
 
 
 def same_numbers(name, *args, stdin=b"", only_csv=(), not_raw=()):
-    """Test points: CSV and --raw of a view have the numbers of its JSON. Return its
-    JSON."""
+    """Test points: CSV and --raw of a view have the numbers of its JSON. Return its JSON."""
     res = [run(*args, form, stdin=stdin) for form in FORMS]
     lines, text, raw = [x.stdout.decode() for x in res]
     ok(not any(x.returncode for x in res) and lines, name + ": all forms", *[x.stderr for x in res])

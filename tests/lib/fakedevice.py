@@ -35,8 +35,7 @@ class Device:
         threading.Thread(target=self.accept, daemon=True).start()
 
     def cgroup(self, path, memory=100 * MIB, processes=1):
-        """Make a cgroup with that many processes of its own, and @memory bytes in
-        RAM"""
+        """Make a cgroup with that many processes of its own, and @memory bytes in RAM"""
         full = self.dir.path("cgroups" + path)
         os.makedirs(full, exist_ok=True)
         for name, text in (("cgroup.events", "populated %d\n" % (processes > 0)),

@@ -106,8 +106,7 @@ class Module:
         self.status(b"idle: never started\n")
         for name in ("target", "buffer", "mark"):
             os.mkfifo(directory.path(name), 0o600)
-        # both ends open: open() does not wait for wsmo, and no reader sees an early end
-        # of file
+        # both ends open: open() does not wait for wsmo, and no reader sees an early end of file
         self.buffer = os.open(directory.path("buffer"), os.O_RDWR)
         self.target = os.open(directory.path("target"),
                               os.O_RDWR | os.O_NONBLOCK)

@@ -10,8 +10,7 @@ import re
 import xml.etree.ElementTree as xml
 
 
-# control characters (C0, DEL, C1), bidirectional marks, line separators: a table prints
-# none
+# control characters (C0, DEL, C1), bidirectional marks, line separators: a table prints none
 STEERS = re.compile("[\0-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
@@ -28,8 +27,7 @@ def page_data(html):
 
 
 def tables(text):
-    """The tables of CSV output, which are separated by blank lines: lists of rows, as
-    dicts."""
+    """The tables of CSV output, which are separated by blank lines: lists of rows, as dicts."""
     return [list(csv.DictReader(io.StringIO(part))) for part in text.split("\n\n")]
 
 
@@ -72,8 +70,7 @@ def csv_differences(text, lines, only_csv=(), but=()):
 
 
 def in_line(line, row, but):
-    """The first column of @row that @line does not show, given that columns keep their
-    order."""
+    """The first column of @row that @line does not show, given that columns keep their order."""
     at = 0
     for key, text in row.items():
         if key in but or text == "":

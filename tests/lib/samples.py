@@ -166,8 +166,7 @@ def stacks():
 
 
 def allocs():
-    """A program that allocates at three places, then frees all of it, which no snapshot
-    shows."""
+    """A program that allocates at three places, then frees all of it, which no snapshot shows."""
     main, big, small, mapped = 0x555500000000, 0x7f0000000000, 0x7f1000000000, 0x7f2000000000
     blocks = [small + i * MIB for i in range(64)]
     out = r.header(T0) + r.attrs(T0 + 1000) + r.target(T0 + 2000, PID, b"server")

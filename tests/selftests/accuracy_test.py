@@ -91,8 +91,7 @@ def coverage():
                     records = [r for r in wsmon.read(f)[1] if r.type == "WSS"]
                 for job, path in zip(jobs, files):
                     rows = truth.rows(records, truth.read_truth(path), pid=job.pid)
-                    # with the intervals from the beginning, when regions are not yet
-                    # adapted
+                    # with the intervals from the beginning, when regions are not yet adapted
                     recordings.append((len(rows), len(rows) - truth.covered(rows)))
         finally:
             for job in jobs:
@@ -218,8 +217,7 @@ def never_rests():
 
             say("1 MiB that never rests, without flush", record({0}, "--no-flush"))
             close("1 MiB that never rests", record({0}), 0.05, 0.30)
-            # on the monitor's CPU, where a switch to the monitor and back does not
-            # flush either
+            # on the monitor's CPU, where a switch to the monitor and back does not flush either
             close("1 MiB that never rests, nor from the CPU of the monitor",
                   record({1}), 0.05, 0.30)
         finally:
@@ -250,8 +248,7 @@ def one_and_a_half_intervals():
             "    n = 16 if (at - begin) % 8 < 4 else 32\n"
             "    m[:n << 20:4096] = b'x' * (n << 8)\n"
             "    at += 0.54\n"
-            # sleep in short steps: a target that sleeps all the time keeps its samples
-            # anyway
+            # sleep in short steps: a target that sleeps all the time keeps its samples anyway
             "    while time.monotonic() < at:\n"
             "        time.sleep(0.02)\n")
     with w.Target(code) as t:

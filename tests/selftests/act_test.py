@@ -227,8 +227,7 @@ def cgroup():
 
 @w.measured
 def of_a_cgroup():
-    """Acts on the processes of the cgroup, also on one that begins later, and on no
-    others"""
+    """Acts on the processes of the cgroup, also on one that begins later, and on no others"""
     started = []
     with swap(), cgroup() as path:
         try:
@@ -452,8 +451,7 @@ while True:
 
 
 def of_processes_that_end():
-    """Processes end while the session begins, or is renewed for others: it goes on with
-    the rest"""
+    """Processes end while the session begins, or is renewed for others: it goes on with the rest"""
     with cgroup() as path:
         with w.Target(SHORT, "open('%s/cgroup.procs', 'w').write('0')" % path):
             for seconds in [1] * 5 + [13]:

@@ -296,8 +296,7 @@ def attrs_are_recorded():
 
 
 def half_a_record():
-    """A reader that closes in the middle of a record leaves no half of it to the next
-    reader."""
+    """A reader that closes in the middle of a record leaves no half of it to the next reader."""
     with w.sleeper() as t:
         w.must_put("attrs", FAST)
         fd = open_buffer()

@@ -59,8 +59,7 @@ class Cgroup:
 
 
 def worker(cgroup, mib, code="", **more):
-    """A process that is in the cgroup before it executes, and uses some memory of its
-    own."""
+    """A process that is in the cgroup before it executes, and uses some memory of its own."""
     body = ("import mmap, os, time\n"
             "m = mmap.mmap(-1, 64 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
             "m.madvise(mmap.MADV_NOHUGEPAGE)\nm[::4096] = bytes(64 << 8)\n" + code +
@@ -355,8 +354,7 @@ def largest():
 
 
 def recorded_to_its_end():
-    """Recording ends when the cgroup is removed, when the user stops it, or with all
-    processes"""
+    """Recording ends when the cgroup is removed, when the user stops it, or with all processes"""
     with Cgroup() as c:
         worker("test/below", 1)
         with recording("test/below") as p:

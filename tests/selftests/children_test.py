@@ -313,8 +313,7 @@ def programs_end():
 
 
 TRIES = int(os.environ.get("WSMON_TRIES", 200))
-# a program on a file system of its own, which stays busy as long as anything of the
-# program is left
+# a program on a file system of its own, which stays busy as long as anything of the program is left
 MOUNTS = """
 import ctypes
 libc = ctypes.CDLL(None, use_errno=True)

@@ -323,8 +323,7 @@ for text in sys.argv[1:]:
 
 
 def rights():
-    """Attaching to a process requires permission to trace it; its pid requires a view
-    of it."""
+    """Attaching to a process requires permission to trace it; its pid requires a view of it."""
     def elsewhere(*args):
         return subprocess.run([*args[0], sys.executable, "-c", ELSEWHERE, *args[1:]], check=True,
                               capture_output=True, text=True).stdout.split()
@@ -536,8 +535,7 @@ def waits_for_who_waits():
 
 
 def took_100_children(program, *stall):
-    """Time for 100 children that end at once; with a client that watches, and perhaps
-    stalls"""
+    """Time for 100 children that end at once; with a client that watches, and perhaps stalls"""
     with subprocess.Popen([program, "short", "100"], stdout=subprocess.PIPE) as p:
         try:
             assert p.stdout.readline() == b"ready\n"

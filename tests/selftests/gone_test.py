@@ -89,8 +89,7 @@ def faults_that_copy():
 
 @w.measured
 def faults_in_place():
-    """Faults on the same page, again and again; freed memory shows that faults may make
-    pages."""
+    """Faults on the same page, again and again; freed memory shows that faults may make pages."""
     Gone("faulted").holds_in_most()
 
 

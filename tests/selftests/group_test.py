@@ -84,8 +84,7 @@ class Tree:
         return found[skip:]
 
     def check(self, nr=6, more=1.5, skip=2):
-        """The intervals hold the truth, and at most @more MiB of the programs' own
-        memory"""
+        """The intervals hold the truth, and at most @more MiB of the programs' own memory"""
         totals = self.totals(nr, skip)
         print("# truth %.1f: %s" % (self.truth, " ".join("%.1f [%.1f %.1f]" % tuple(t[:3])
                                                          for t in totals)))
@@ -138,8 +137,7 @@ def memory_that_few_share():
 
 @w.measured
 def memory_since_a_fork():
-    """Pages not written since the fork count once, written ones once for each
-    process."""
+    """Pages not written since the fork count once, written ones once for each process."""
     with Tree(5, copied=12, written=4) as tree:
         tree.check()
 

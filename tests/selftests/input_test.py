@@ -103,8 +103,7 @@ def zombie():
 
 
 def thread_id():
-    """Any thread's id stands for its process; two ids of one process are a
-    duplicate."""
+    """Any thread's id stands for its process; two ids of one process are a duplicate."""
     import threading
     done = threading.Event()
     thread = threading.Thread(target=done.wait)

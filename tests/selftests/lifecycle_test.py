@@ -135,8 +135,7 @@ def rmmod_with_reader():
         r = subprocess.run(["rmmod", "wsmon"], capture_output=True, text=True)
         assert r.returncode and "in use" in r.stderr, r
         assert w.running(), "a failed rmmod changed something"
-        # stopping ends the stream; once the reader has closed it, the module can be
-        # unloaded
+        # stopping ends the stream; once the reader has closed it, the module can be unloaded
         w.must_put("target", "\n")
         assert reader.wait(5) == 0
         w.unload()

@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Cost of monitoring: the CPU budget, regions for a precision, and nothing for sleeping
-targets."""
+"""Cost of monitoring: the CPU budget, regions for a precision, and nothing for sleeping targets."""
 import io
 import os
 import signal
@@ -29,8 +28,7 @@ def used(seconds):
 
 @w.measured
 def budget():
-    """The budget is kept whatever the attributes, shown in stats, and given back when
-    raised."""
+    """The budget is kept whatever the attributes, shown in stats, and given back when raised."""
     with w.Target(BUSY, MAP) as t:
         w.must_put("attrs", "sample_us=2000 aggr_us=200000 update_us=200000 "
                    "window_us=200000 max_regions=20000 cpu_permille=1000")
@@ -61,8 +59,7 @@ def budget():
 
 @w.measured
 def a_window_within_an_interval():
-    """The window begins within an interval, and accesses from before it do not
-    count."""
+    """The window begins within an interval, and accesses from before it do not count."""
     code = ("import itertools\n"
             "for i in itertools.count():\n"
             "    m[:32 << 20:4096] = b'x' * (32 << 8)\n"
@@ -94,8 +91,7 @@ def a_window_within_an_interval():
 
 @w.measured
 def sleeper():
-    """A sleeping target is not sampled, and its accesses are seen as soon as it
-    runs."""
+    """A sleeping target is not sampled, and its accesses are seen as soon as it runs."""
     code = ("import signal\n"
             "def work(*_):\n"
             "    m[:16 << 20:4096] = b'x' * (16 << 8)\n"

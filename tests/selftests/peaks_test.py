@@ -343,8 +343,7 @@ def restarts():
     code = JUMPS.replace("size = 64 if large else 8", "size = 64\n    if large:\n"
                          "        os.execlp('sleep', 'sleep', '1000')")
     with w.Target(code, SETUP) as t:
-        # longer than execve(), during which nothing is touched: it would be a trough,
-        # too
+        # longer than execve(), during which nothing is touched: it would be a trough, too
         w.must_put("attrs", "window_us=600000")
         w.must_put("target", "%d\n" % t.pid)
         warm(3)
@@ -402,8 +401,7 @@ def tracepoints():
         subprocess.run(["mount", "-t", "tracefs", "none", TRACING], check=True)
     assert sorted(x for x in os.listdir(TRACING + "events/wsmon") if x.startswith("wsmon")) == \
         ["wsmon_peak", "wsmon_snapshot", "wsmon_wss"]
-    # names of tasks would have schedule() patched, and QEMU does not always survive
-    # that
+    # names of tasks would have schedule() patched, and QEMU does not always survive that
     write("options/record-cmd", "0")
     write("trace", "")
     write("events/wsmon/enable", "1")

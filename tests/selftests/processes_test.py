@@ -110,8 +110,7 @@ def forked_workers():
     assert apart > 0.2, apart
 
 
-# Prints the bytes of its anonymous pages, all of which it accessed, and keeps them to
-# its end.
+# Prints the bytes of its anonymous pages, all of which it accessed, and keeps them to its end.
 SHORT = """import mmap, os, time
 m = mmap.mmap(-1, 48 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 m.madvise(mmap.MADV_NOHUGEPAGE)

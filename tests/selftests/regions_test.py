@@ -217,8 +217,7 @@ def a_terabyte():
 
 @w.measured
 def scattered_in_a_terabyte():
-    """The used parts of a reservation are found: 32 pieces of 4 MiB, half of them
-    hot."""
+    """The used parts of a reservation are found: 32 pieces of 4 MiB, half of them hot."""
     touch = ("m = mmap.mmap(-1, 1 << 40, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000)\n"
              "m.madvise(mmap.MADV_NOHUGEPAGE)\n"
              "def touch(n):\n"
@@ -300,8 +299,7 @@ def memory_that_is_new():
 
 @w.measured
 def shared_hugetlb():
-    """2 GiB shared by two targets, with their page tables; every 16th page is in
-    use."""
+    """2 GiB shared by two targets, with their page tables; every 16th page is in use."""
     pool = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
     code = ("child = os.fork()\n"
             "if child:\n"

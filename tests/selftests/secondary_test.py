@@ -62,8 +62,7 @@ def wsmo(*args):
 
 
 def status():
-    """The note appears during monitoring, for the target that became a virtual
-    machine."""
+    """The note appears during monitoring, for the target that became a virtual machine."""
     with guest(running=False) as g, w.sleeper() as s:
         w.must_put("attrs", "aggr_us=200000 window_us=200000")
         w.must_put("target", "%d %d" % (s.pid, g.pid))
@@ -116,8 +115,7 @@ def reports():
 
 
 def while_recording():
-    """A reader gets the target again, with the flag, when the virtual machine
-    appears."""
+    """A reader gets the target again, with the flag, when the virtual machine appears."""
     with guest(running=False) as g:
         p = subprocess.Popen(["wsmo", "record", "--no-stacks", "-p", str(g.pid), "-d", "6",
                               "--aggr", "200ms", "--window", "200ms", "-o", FILE])
@@ -140,8 +138,7 @@ def acted(rule, *args):
 
 
 def refused():
-    """act refuses virtual machines, from the start or once they appear, but not with
-    --force."""
+    """act refuses virtual machines, from the start or once they appear, but not with --force."""
     with guest() as g, w.sleeper() as s:
         r = act("-s", scheme(COLD), "-p", str(g.pid), "-d", "60", "--json")
         assert r.returncode == 1 and NOTE in r.stderr and "--force" in r.stderr, r

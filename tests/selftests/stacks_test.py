@@ -54,8 +54,7 @@ def records(kind):
 
 
 def of_marks():
-    """Stacks at marks only: stopping a small program touches memory (its TLS), maybe a
-    peak."""
+    """Stacks at marks only: stopping a small program touches memory (its TLS), maybe a peak."""
     return [s for s in records("STACK") if s.reason == MARK]
 
 
@@ -194,8 +193,7 @@ def judge(rate):
 
 @w.measured
 def ten_sites():
-    """Of 30 intervals of 95 % two or three may be wrong; more than four are in one case of
-    300."""
+    """Of 30 intervals of 95 % two or three may be wrong; more than four are in one case of 300."""
     held, cases, rows = judge(64 << 10)
     assert cases == 30 and held >= cases - 4, (held, cases)
     # and they are narrow enough to be of use

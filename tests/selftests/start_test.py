@@ -86,8 +86,7 @@ def judge(what, rows, of):
 
 
 def strides():
-    """Options for each run: all pages, then every second page; with different
-    samples"""
+    """Options for each run: all pages, then every second page; with different samples"""
     return [(["--seed", str(n)], ["--stride", str(1 + n % 2)]) for n in range(3)]
 
 

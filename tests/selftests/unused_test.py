@@ -101,8 +101,7 @@ class Seen:
         self.how = how
 
     def covered(self):
-        """How many intervals hold the truth; the program may use some more pages of the
-        class."""
+        """How many intervals hold the truth; the program may use some more pages of the class."""
         return sum(low <= size + 64 * 1024 and size <= high for size, _, low, high, _ in self.rows)
 
     def show(self):

@@ -234,8 +234,7 @@ def mem():
 
 @contextlib.contextmanager
 def cgroups(*names, memory=True):
-    """cgroup v2 with these cgroups, with or without the memory controller; kills their
-    processes"""
+    """cgroup v2 with these cgroups, with or without the memory controller; kills their processes"""
     root = os.path.join(tempfile.mkdtemp(), "cgroup")
     os.mkdir(root)
     subprocess.run(["mount", "-t", "cgroup2", "none", root], check=True)

@@ -270,8 +270,7 @@ CORE_PATTERN = "/proc/sys/kernel/core_pattern"
 
 
 class Crashes:
-    """Notes programs that die by a signal that dumps core: a test may ignore their
-    status."""
+    """Notes programs that die by a signal that dumps core: a test may ignore their status."""
 
     def __init__(self):
         self.dir, self.before, self.seen = tempfile.mkdtemp(), None, 0

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * churn shmem, file: files shrink, get holes and are written back while in use
- */
+/* churn shmem, file: files shrink, get holes and are written back while in use */
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>

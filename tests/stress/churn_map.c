@@ -64,10 +64,7 @@ static void slot_punch(struct slot *s)
 	if (mmap(s->p + at * PAGE, n * PAGE, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) !=
 	    s->p + at * PAGE) {
-		/*
-		 * another thread has mapped memory into the hole: unmap the
-		 * ends, too
-		 */
+		/* another thread has mapped memory into the hole: unmap the ends, too */
 		munmap(s->p, at * PAGE);
 		munmap(s->p + (at + n) * PAGE, (s->pages - at - n) * PAGE);
 		s->p = NULL;
@@ -87,10 +84,7 @@ static void *map_thread(void *arg)
 		struct slot *s = &slots[pick(SLOTS)];
 
 		count();
-		/*
-		 * leave the processor and the mmap lock to the sampler now and
-		 * then
-		 */
+		/* leave the processor and the mmap lock to the sampler now and then */
 		if (!pick(4))
 			usleep(500);
 		if (!s->p) {

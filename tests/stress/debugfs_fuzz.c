@@ -223,9 +223,7 @@ static void put_text(void)
 	close(fd);
 }
 
-/*
- * Write two texts in turn: a reader that sees neither of them sees a mixture.
- */
+/* Write two texts in turn: a reader that sees neither of them sees a mixture. */
 static void put_often(enum file f, unsigned int times)
 {
 	int fd = must_open(f, O_WRONLY);

@@ -62,10 +62,7 @@ static bool windows_right(char *list, unsigned long long sample)
 	return !*end;
 }
 
-/*
- * Return: whether it is a number from @min to @max in 1/1000, with three decimals at
- * most
- */
+/* Return: whether it is a number from @min to @max in 1/1000, with three decimals at most */
 static bool decimal_right(const char *s, int min, int max)
 {
 	const char *point = strchr(s, '.');

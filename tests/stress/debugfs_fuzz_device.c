@@ -31,10 +31,7 @@ static struct {
 
 static struct text text;
 
-/*
- * Write @text; the errors @results are allowed, 0 for success. Return: whether
- * it was taken
- */
+/* Write @text; the errors @results are allowed, 0 for success. Return: whether it was taken */
 static bool put(const int *results, size_t nr)
 {
 	ssize_t n = write(life.fd, text.bytes, text.len);

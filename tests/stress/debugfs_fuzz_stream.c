@@ -41,10 +41,7 @@ static void check_header(void)
 		wrong("a stream that begins with something else than its header");
 }
 
-/*
- * A region with reported samples has two pages at least; bits without a meaning
- * are 0.
- */
+/* A region with reported samples has two pages at least; bits without a meaning are 0. */
 static int strange_samples(const struct wsmon_region_entry *r)
 {
 	const unsigned int places = WSMON_SAMPLES_PLACES * WSMON_SAMPLES_PLACES - 1;
@@ -236,9 +233,7 @@ void check_stream(void)
 			stream_feed(room, n);
 		else if (poll(&p, 1, 5) > 0 && p.revents != POLLIN)
 			wrong("poll says %#x", p.revents);
-		/*
-		 * without an end of the session, a stream has whole records only
-		 */
+		/* without an end of the session, a stream has whole records only */
 		if (!n && in.have)
 			wrong("a session ended within a record");
 	}

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * debugfs-fuzz: texts for attrs and target, and the results that the ABI allows
- */
+/* debugfs-fuzz: texts for attrs and target, and the results that the ABI allows */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -125,10 +123,7 @@ static void good_attrs(struct text *t)
 	add_attrs(t, v);
 }
 
-/*
- * Attributes that may conflict with those in force, or with the number of
- * targets
- */
+/* Attributes that may conflict with those in force, or with the number of targets */
 static void partial_attrs(struct text *t)
 {
 	unsigned int k = pick(NR_SET);

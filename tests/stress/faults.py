@@ -76,8 +76,7 @@ def put_failing(name, data, failing):
 
 
 def sweep(name, data, between):
-    """Fail each allocation until there is none left to fail. Return: the results by
-    errno"""
+    """Fail each allocation until there is none left to fail. Return: the results by errno"""
     results = {}
     for n in range(1, 1000):
         fault = Fault(n)

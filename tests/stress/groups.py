@@ -92,8 +92,7 @@ def watch(texts):
         if random.random() < 0.3:
             os.write(fd, b"stop")
     except OSError:
-        # its attributes differ from those of a session, or a session or process has
-        # ended
+        # its attributes differ from those of a session, or a session or process has ended
         pass
     os.close(fd)
 

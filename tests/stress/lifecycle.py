@@ -77,8 +77,7 @@ def nothing_is_known():
 def lock_held_for_seconds(target):
     """A target's mmap lock is held by a thread that cannot run."""
     waits = []
-    # first an estimate: when it holds the lock nearly all the time, none may come for
-    # long
+    # first an estimate: when it holds the lock nearly all the time, none may come for long
     s.start(target.pid, attrs="cpu_permille=1000 sample_us=10000 aggr_us=500000 "
             "update_us=500000 window_us=500000 max_regions=500")
     w.wait_for("an estimate", lambda: w.lines("wss") and not nothing_is_known(), s.PATIENCE)

@@ -85,8 +85,7 @@ def tables():
 
 
 def exits_at_any_point():
-    """Processes that live for some milliseconds; when monitored, they may have
-    ended."""
+    """Processes that live for some milliseconds; when monitored, they may have ended."""
     results = {0: 0, errno.ESRCH: 0}
     before = w.slab_objects("mm_struct")
     drain = subprocess.Popen(

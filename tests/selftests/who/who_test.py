@@ -223,8 +223,7 @@ def none_lost_of_many():
             assert f.read().rsplit(") ")[1][0] != "Z"
 
 
-# Two threads touch each page once; the first touches three pages for each page of the
-# second
+# Two threads touch each page once; the first touches three pages for each page of the second
 FRESH = """
 import ctypes, random, signal, threading
 SIZE = 32 << 20
@@ -450,8 +449,7 @@ def stays():
             if code is FOREVER:
                 assert before < 100, before
                 assert after - before <= stats["who_seen"] // 20 + 5
-            # the lock of a page table may be contended for too long, if others run most of the
-            # time
+            # the lock of a page table may be contended for too long, if others run most of the time
             assert moved <= stats["who_seen"] // 20 + 5
 
 
