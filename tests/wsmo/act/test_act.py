@@ -173,8 +173,7 @@ def test_again():
         for a in objects(res, "action"):
             sums[a["start"] // v.size] = sums.get(a["start"] // v.size, 0) + a["applied_bytes"]
             times.setdefault(round(a["t"] * 2), 0)
-        # pages just faulted in wait for the LRU, in lists of their CPU, where reclaim
-        # leaves them
+        # pages just faulted in wait for the LRU, in lists of their CPU, where reclaim leaves them
         waiting = 32 * os.cpu_count() * mmap.PAGESIZE
         ok(0 <= v.size - sum(sums.values()) <= waiting and
            mapped(v, (0.5, 1)) <= waiting and mapped(v, (0, 0.5)) == v.size // 2,

@@ -219,8 +219,7 @@ def test_damon():
             ok(res.returncode == 0 and mapped(v, (0.5, 1)) == left * v.size // 2 and
                (b"DAMON runs (thread kdamond.0)" in res.stderr) == bool(left),
                "beside %s" % name, mapped(v), res)
-    # it ends after a second; ages of 500 ms are reached, as records come at the pace
-    # they claim
+    # it ends after a second; ages of 500 ms are reached, as records come at the pace they claim
     with fake(half_hot, intervals=600, pace=0.01) as (d, m, v), thread("kdamond.7") as pid:
         file = File(d, "/proc/2/task/2/children", b"%d " % pid)
         m.script = script(half_hot(v), 600, events={100: lambda: file.write(b"%-*d " % (

@@ -22,8 +22,7 @@ RATE = 4096
 START, MALLOC, FREE, MMAP, MUNMAP, LOST = range(6)
 WAYS = ("malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc",
         "posix_memalign", "valloc", "threads", "fork", "mmap")
-# A lower bound for all ways together; two of three runs may be off by chance, but not
-# by a bias
+# A lower bound for all ways together; two of three runs may be off by chance, but not by a bias
 SIGMAS, POOLED = 4.5, 3
 
 
