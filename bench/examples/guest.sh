@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Sourced by the examples: how they boot a guest and show commands.
+# Sourced by the examples: boots a guest and shows commands.
 top=$(cd "$(dirname "$0")/../.." && pwd -P)
 
 # boot MEM: run this example in a guest
@@ -33,7 +33,7 @@ debian_source()
 }
 
 # with_source PACKAGE: run build in a copy of its source, then this example in a guest, with
-# that at $WSMON_BUILT
+# the result at $WSMON_BUILT
 with_source()
 {
 	WSMON_BUILT=$(mktemp -d)

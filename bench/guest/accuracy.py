@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs workloads, has each method watch them, leaves what they said.
+"""Runs workloads, has each method watch them, stores the outputs.
 
-For each pattern there is a directory of its name in $WSMON_OUT, and a row when it is
+Each pattern has a directory of its name in $WSMON_OUT, and a row when it is
 complete.
 """
 import json
@@ -19,7 +19,7 @@ from peers import clear_refs, damon
 
 
 class Workload:
-    """A process, or two, that runs until it is stopped and writes its truth."""
+    """A process, or two, that runs until stopped and writes its truth."""
 
     def __init__(self, words, truth):
         self.truth = truth
@@ -46,7 +46,7 @@ class Workload:
         return machine.schedstat_ns(self.process.pid)
 
     def busy(self):
-        """Share of the time its main thread ran: near 1, it does not keep up."""
+        """Share of the time that its main thread ran; near 1, it does not keep up."""
         return (self.cpu_ns() - self.cpu_began) / 1e9 / (time.monotonic() - self.began)
 
     def stop(self):
@@ -55,11 +55,11 @@ class Workload:
 
 
 def with_wsmon(job, path, todo, windows, seed, *more):
-    """A recording."""
+    """A recording by wsmon."""
     t = todo["aggr_ms"]
     settle = todo["settle"] + (2 * max(windows) if max(windows) > 1 else 0)
     interval = "%dms" % t
-    # as much for an interval as one of the default length has
+    # the same CPU time for an interval as at the default length
     cpu = "%.1f%%" % max(0.1, min(100, 3 * todo["max_regions"] // 2 / t))
     machine.record(path, "%dms" % ((settle + todo["count"]) * t + t // 2), job.pids,
                    "--sample", "%dms" % (t // 10), "--aggr", interval, "--update", interval,
@@ -69,13 +69,13 @@ def with_wsmon(job, path, todo, windows, seed, *more):
 
 
 def with_damon(job, path, todo, windows):
-    """What its tracepoint says."""
+    """The output of DAMON's tracepoint."""
     t = todo["aggr_ms"]
     settle = todo["dropped"] + max(windows) - 1
     d = damon.Damon(job.pids, t * 1000, t * 1000)
     try:
         text, need = "", settle + todo["damon_count"]
-        # its intervals are as long as it takes
+        # repeat: the length of its intervals varies
         for _ in range(5):
             have = len(damon.parse(text)) // len(job.pids)
             if have >= need:
@@ -104,13 +104,13 @@ def with_clear_refs(job, path, todo, windows):
 
 
 def tasks(todo):
-    """Who watches when: a list for each workload that is started."""
+    """Which methods watch when: a list for each start of a workload."""
     instances = min(todo["instances"], todo["seeds"])
     plan = []
     for i in range(instances):
         seeds = range(i + 1, todo["seeds"] + 1, instances)
         own = [[("wsmon", seed) for seed in seeds]]
-        # what damo leaves out takes long, so fewer of these
+        # parsing the part that damo leaves out is slow, so fewer of these
         own += [[("damon", 0)]] if i % 2 == 0 else []
         own += [[("clear_refs", 0)]]
         turn = i % len(own)
@@ -122,7 +122,7 @@ METHODS = {"wsmon": with_wsmon, "damon": with_damon, "clear_refs": with_clear_re
 
 
 class Collector:
-    """Of one pattern: its files and runs."""
+    """Files and runs of a pattern."""
 
     def __init__(self, pattern, todo, tmp):
         self.pattern, self.todo, self.tmp = pattern, todo, tmp
@@ -132,7 +132,7 @@ class Collector:
         os.mkdir(self.out)
 
     def watch_all(self, seed, plan):
-        """One after the other, the same workload."""
+        """Methods in turn, on the same workload."""
         name = "truth-%d" % len(self.workloads)
         disk = os.path.join(self.out, "mapped")
         job = Workload(patterns.command(self.pattern, self.todo["aggr_ms"], seed, disk),
@@ -188,7 +188,7 @@ def find_block(target, todo, tmp):
 
 
 def prepare():
-    """Huge pages of all kinds can be had, and no small ones become huge"""
+    """Huge pages of all kinds are available, and small pages do not become huge"""
     machine.write("/proc/sys/vm/nr_hugepages", "32")
     machine.write(machine.THP + "shmem_enabled", "advise")
     machine.no_khugepaged()

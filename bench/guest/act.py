@@ -32,7 +32,7 @@ def cpu_s(pid):
 
 
 def waited_s():
-    """For how long tasks of the system have waited for memory"""
+    """Seconds for which tasks of the system have waited for memory"""
     with open("/proc/pressure/memory") as f:
         return int(f.readline().rsplit("=", 1)[1]) / 1e6
 
@@ -63,7 +63,7 @@ class Nothing:
 
 
 class Wsmo:
-    """wsmo act with a preset, all else at its defaults, or with more options."""
+    """wsmo act with a preset, otherwise at its defaults, or with more options."""
 
     def __init__(self, pid, preset, *more):
         self.log = tempfile.TemporaryFile("w+")
@@ -92,14 +92,14 @@ class Wsmo:
 
 
 class Damon:
-    """DAMON's schemes with the same rules and quotas, or its quota goal, too."""
+    """DAMON's schemes with the same rules and quotas, or with its quota goal, too."""
 
     def __init__(self, pid, preset, psi_us=None):
         self.s = damon.Schemes(pid, preset, psi_us=psi_us)
         self.cpu_s, self.applied = 0, None
 
     def look(self):
-        """Its thread ends with the target, and takes what it knew along."""
+        """Its thread ends with the target, and its counts with it"""
         try:
             self.cpu_s = self.s.cpu_ns() / 1e9
             self.applied = self.s.applied()
@@ -112,7 +112,7 @@ class Damon:
         return {"cpu_s": self.cpu_s, "applied": self.applied}
 
 
-# both are to have tasks wait for memory for this share of the time
+# the goal of both: tasks wait for memory for this share of the time
 PRESSURE = 0.005
 ACTORS = {"none": Nothing, "never": Nothing, "always": Nothing, "wsmo": Wsmo, "damon": Damon,
           "wsmo-goal": lambda pid, preset: Wsmo(pid, preset, "--goal",
@@ -122,7 +122,7 @@ ACTORS = {"none": Nothing, "never": Nothing, "always": Nothing, "wsmo": Wsmo, "d
 
 
 class Process:
-    """Something that runs; work() is what it does."""
+    """A running program; work() is the load to be measured."""
 
     def kill(self):
         self.p.kill()
@@ -145,7 +145,7 @@ class Synthetic(Process):
                     self.at = lo
 
     def work(self):
-        """How long until 95 % of what is cold are gone, and what of the hot went."""
+        """Time until 95 % of the cold memory is gone, and how much hot memory went."""
         began, gone, lowest = time.monotonic(), None, self.HOT
         faults = major_faults(self.pid)
         while time.monotonic() - began < self.SECONDS:
@@ -160,7 +160,7 @@ class Synthetic(Process):
 
 
 class Redis(Process):
-    """40,000 values of 4 KiB, asked for by Zipf's law: a fixed number of requests."""
+    """40,000 values of 4 KiB, requested by Zipf's law: a fixed number of requests."""
     KEYS, SECONDS, BATCH = 40000, 40, 20
 
     def __init__(self):
@@ -174,7 +174,7 @@ class Redis(Process):
         self.choice = rng.choices(ranks, weights, k=1500 * self.SECONDS)
 
     def work(self):
-        """An even load: what it costs shows in redis' CPU time and in the delays."""
+        """An even load: its cost shows in redis' CPU time and in the delays."""
         began, delays, seconds = time.monotonic(), [], self.SECONDS
         batches = len(self.choice) // self.BATCH
         for b in range(batches):
@@ -188,7 +188,7 @@ class Redis(Process):
 
 
 class RedisLong(Redis):
-    """Long enough that the ten seconds in which nothing is old enough weigh little."""
+    """Long enough for the first ten seconds, in which no memory is old enough, to weigh little."""
     SECONDS = 90
 
 
@@ -215,7 +215,7 @@ class Compile(Process):
 
 
 class Sparse(Process):
-    """128 MiB used on every page, and 128 MiB of which every 512th page is."""
+    """128 MiB used on every page, and 128 MiB used on every 512th page."""
     CODE = ("import mmap, time\n"
             "m = mmap.mmap(-1, 258 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
             "import ctypes\nat = ctypes.addressof(ctypes.c_char.from_buffer(m))\n"
@@ -238,7 +238,7 @@ WORKLOADS = {"synthetic": Synthetic, "redis": Redis, "redis-long": RedisLong,
 
 
 class Watch(threading.Thread):
-    """Follows memory and CPU time of a process while it works, and who acts on it."""
+    """Follows memory and CPU time of a process during its work, and those of its actor."""
 
     def __init__(self, pid, by):
         super().__init__(daemon=True)
@@ -257,7 +257,7 @@ class Watch(threading.Thread):
     def result(self):
         self.done.set()
         self.join()
-        # a process that is ending has no memory any more
+        # an ending process has no memory any more
         rows = [row for row in self.rows if row[0]]
         return {"rss": sum(r[0] for r in rows) / len(rows), "rss_max": max(r[0] for r in rows),
                 "rss_end": rows[-1][0], "swap_end": rows[-1][1], "huge_max": max(r[2] for r in rows),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The CPU time that is used, without and with the budget: in each of several windows."""
+"""The CPU time used without and with the budget, in each of several windows."""
 import time
 
 import wsmontest as w

@@ -60,7 +60,7 @@ def main(todo):
     machine.write(machine.THP + "shmem_enabled", "force")
     w.load()
     program = machine.build("cases")
-    # its turns make the emulated TLB forget, as in guest/curves.py
+    # another process makes the emulated TLB forget, as in guest/curves.py
     other = subprocess.Popen(["hotset", "--size", "1M", "--hot", "4K", "--period-ms", "5",
                               "--seconds", "0"], stdout=subprocess.DEVNULL)
     for name, case in todo.items():

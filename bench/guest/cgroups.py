@@ -11,7 +11,7 @@ from guest.groups import mount
 from guest.machine import build, read, row, schedstat_ns, write
 
 TEST = os.path.join(ROOT, "test")
-# name: arguments of groups.c, MiB left out
+# name: arguments of groups.c, without MiB
 PATTERNS = {"one memfd": ("memfd", 8, 1, 10, 8, 0), "own memory": ("own", 8, 1, 30, 8, 0)}
 METHODS = ("nothing", "wsmon", "clear_refs", "counters")
 KTHREAD = "kwsmond\n"
@@ -32,7 +32,7 @@ def nothing(seconds, window):
 
 
 def by_wsmon(seconds, window):
-    """What kwsmond takes, divided by its figures: wsmo's part is told in bench/run overhead"""
+    """kwsmond's CPU time, divided by its estimates; bench/run overhead measures wsmo's part"""
     with Session("window_us=%d000000 cgroup=/test" % window) as s:
         thread = next(int(p) for p in os.listdir("/proc") if p.isdigit() and
                       read("/proc/%s/comm" % p) == KTHREAD)
@@ -40,13 +40,13 @@ def by_wsmon(seconds, window):
         ns = schedstat_ns(thread)
         s.put("stop")
         sizes = [r for r in s.read_all() if r.type == "TOTAL" and r.cls == "all"]
-    # the first ones are of less than a window
+    # the first estimates are of less than a window
     return [{"bytes": r.bytes, "low": r.low, "high": r.high, "cpu": ns / len(sizes) / 1e9}
             for r in sizes[1 + window:]]
 
 
 def by_clear_refs(seconds, window):
-    """As cAdvisor does it: Referenced, summed over processes"""
+    """cAdvisor's method: Referenced, summed over processes"""
     found, end = [], time.monotonic() + seconds
     while time.monotonic() < end:
         cpu = time.process_time()
@@ -61,7 +61,7 @@ def by_clear_refs(seconds, window):
 
 
 def by_counters(seconds, window):
-    """As Kubernetes does it: usage without inactive_file"""
+    """Kubernetes' method: usage without inactive_file"""
     cpu = time.process_time()
     stat = dict(line.split() for line in read(TEST + "/memory.stat").splitlines())
     size = int(read(TEST + "/memory.current")) - int(stat["inactive_file"])
@@ -73,7 +73,7 @@ def by_counters(seconds, window):
 def one(program, pattern, gib, todo):
     kind, workers, _, *rest = PATTERNS[pattern]
     mib = gib * 1024 // (1 if kind == "memfd" else workers)
-    # to use all of 8 GiB takes them more than a second
+    # the processes need more than a second to use all of 8 GiB
     window = 1 if gib < 4 else 4
     methods = dict(zip(METHODS, (nothing, by_wsmon, by_clear_refs, by_counters)))
     with Cgroup():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How long a fork, an exec and an exit take in a process that is monitored, beside many others."""
+"""Time of a fork, an exec and an exit in a monitored process, beside many others."""
 import subprocess
 
 import wsmontest as w
@@ -22,7 +22,7 @@ def times(p, number, kind):
 
 
 def groups(s):
-    """(members that ended, those of them that were not looked at) in a session"""
+    """(ended members, ended members without a last look) in a session"""
     s.put("stop")
     records = [r for r in s.read_all() if r.type == "GROUP"]
     return sum(r.went for r in records), sum(r.missed for r in records)
@@ -42,7 +42,7 @@ def main(todo):
             for monitor in [*MONITORS][n % len(MONITORS):] + [*MONITORS][:n % len(MONITORS)]:
                 text = MONITORS[monitor]
                 s = Session(text % p.pid if "%" in text else text) if text else None
-                # its beginning, in which it learns what its looks cost, is not measured
+                # its beginning, in which it learns the cost of looks, is not measured
                 times(p, todo["before"], "exec")
                 for kind in KINDS:
                     *ns, cpu = times(p, todo["times"], kind)

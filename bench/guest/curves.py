@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Workloads that know their truth, watched by wsmon and DAMON with one setting after the other."""
+"""Workloads that know their truth, watched by wsmon and DAMON with each setting in turn."""
 import json
 import os
 import shutil
@@ -20,12 +20,12 @@ def with_wsmon(job, path, s):
 
 
 def with_damon(job, path, s):
-    """What its tracepoint says, and what its thread spent, after it has settled"""
+    """Its tracepoint's output, and its thread's CPU time, once it has settled"""
     d = damon.Damon(job.pids, s["aggr_ms"] * 1000, regions=(10, s["max_regions"]),
                     tuned=s["tuned"])
     try:
         before = d.read(s["settle_s"])
-        # the last snapshots of long intervals: perhaps there will be none
+        # the latest snapshots of long intervals, as there may be no more
         text = before[-100000:] if s["tuned"] else ""
         began, cpu, limit = time.monotonic_ns(), d.cpu_ns(), TUNING_S
         while True:
@@ -50,7 +50,7 @@ def command(pattern, todo, disk):
     words = patterns.command(pattern._replace(windows=(1,)), todo["aggr_ms"], 1, disk)
     if "--window-ms" in words:
         words[words.index("--window-ms") + 1] = ",".join(map(str, todo["windows_ms"]))
-    # each sample looks at all pages
+    # each sample of the truth looks at all pages
     return words + ["--truth-ms", "40"]
 
 
@@ -70,8 +70,8 @@ def watch_all(pattern, todo, tmp, disk):
 def main(todo):
     accuracy.prepare()
     w.load()
-    # An emulated TLB forgets nothing until another address space gets its turn, and DAMON does
-    # not flush. On a machine with more to do it would.
+    # An emulated TLB forgets nothing until another address space runs, and DAMON does not
+    # flush. A busier machine would forget more.
     other = subprocess.Popen(["hotset", "--size", "1M", "--hot", "4K", "--period-ms", "5",
                               "--seconds", "0"], stdout=subprocess.DEVNULL)
     for key in todo["keys"]:

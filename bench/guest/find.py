@@ -6,12 +6,12 @@ import wsmontest as w
 from guest.machine import Session
 from peers import damon
 
-FOUND = 0.9		# of a hot block its bounds have to hold
-BESIDES = 0.1		# as much, in parts of the block, they may hold beside it
+FOUND = 0.9		# part of the hot block that the found bounds must include
+BESIDES = 0.1		# they may include this much beside it, as a part of the block
 
 
 def found(regions, block):
-    """Do the regions (start, end, share) that are hot show where the block is?"""
+    """Do the hot regions of (start, end, share) show where the block is?"""
     lo, hi = block
     hot = [(start, end) for start, end, share in regions if share >= 0.5]
     inside = sum(min(end, hi) - max(start, lo) for start, end in hot if start < hi and end > lo)
@@ -20,7 +20,7 @@ def found(regions, block):
 
 
 def within(regions, bounds):
-    """Of the mapping alone: code and stacks of the workload are in use, too."""
+    """Regions of the mapping alone: code and stacks of the workload are in use, too."""
     lo, hi = bounds
     return [(max(start, lo), min(end, hi), share) for start, end, share in regions
             if start < hi and end > lo]
@@ -40,7 +40,7 @@ def with_wsmon(pids, hot, bounds, limit):
 
 
 def with_damon(pids, hot, bounds, limit):
-    """The same of DAMON: whichever reading of its counts shows it first."""
+    """The same for DAMON, by the reading of its counts that shows it first."""
     d = damon.Damon(pids)
     try:
         while (passed := time.monotonic() - d.began) < limit + 1:

@@ -14,12 +14,12 @@ from guest.machine import MIB, build, read, row, say, status, write
 FLEET = os.path.join(ROOT, "fleet")
 OUT = os.path.join(tempfile.mkdtemp(), "wsmon.prom")
 TICKS = os.sysconf("SC_CLK_TCK")
-# text and stack of the program, beside what it is told to use
+# text and stack of the program, in addition to its memory
 PROGRAM = MIB / 4
 
 
 def kernel_memory():
-    """What sessions are made of"""
+    """The kernel's memory for sessions"""
     return sum(int(line.split()[1]) << 10 for line in read("/proc/meminfo").splitlines()
                if line.split(":")[0] in ("VmallocUsed", "SUnreclaim"))
 
@@ -49,7 +49,7 @@ def is_right(m, cgroup):
 
 
 class Watch:
-    """What the file says, once a second"""
+    """Reads the file once a second"""
 
     def __init__(self, exporter, nr):
         self.exporter, self.nr, self.before = exporter, nr, kernel_memory()
@@ -64,7 +64,7 @@ class Watch:
         m, now = metrics(), time.monotonic() - self.began
         when = m.get("wsmon_estimate_timestamp_seconds", {})
         for cgroup, t in when.items():
-            # within a turn there are figures each second
+            # during a turn there is a figure each second
             if t > self.last.get(cgroup, t) + 30:
                 self.again.append(t - self.last[cgroup])
             if t != self.last.get(cgroup):

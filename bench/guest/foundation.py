@@ -44,7 +44,7 @@ def kthread():
 
 
 def cpu():
-    """At the defaults: what stats says of the thread's CPU time, and what the scheduler says."""
+    """At the defaults: the thread's CPU time by stats, and by the scheduler."""
     shares = []
     with w.Target("while True:\n    m[::4096] = ones\n    time.sleep(0.02)\n",
                   "m = mmap.mmap(-1, 512 << 20, flags=0x22)\n"

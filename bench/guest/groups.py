@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Watches cgroups of processes that know what they use together."""
+"""Watches cgroups of processes whose common use of memory is known."""
 import os
 import subprocess
 import tempfile
@@ -13,7 +13,7 @@ from guest.machine import build, row
 WINDOW = 0.5
 ATTRS = ("sample_us=100000 aggr_us=500000 update_us=500000 window_us=500000 "
          "cpu_permille=1000 max_regions=%d seed=%d cgroup=/test")
-# name: (arguments of groups.c, class that has it)
+# name: (arguments of groups.c, class of the memory)
 PATTERNS = {
     "own memory": (("own", 8, 64, 10, 8, 0), "anon"),
     "one memfd": (("memfd", 8, 256, 10, 8, 0), "shmem"),
@@ -26,7 +26,7 @@ PATTERNS = {
 
 def truth(lives, t):
     """KiB of the workers that used their memory in the window before @t; None if one was
-    about to begin or to end when the window did"""
+    about to begin or to end at the window's begin"""
     if any(first < t + 0.02 and filled > t - 0.02 or abs(last - t + WINDOW) < 0.06
            for first, filled, last, kib in lives):
         return None
@@ -41,7 +41,7 @@ def one(program, pattern, seed, todo):
         kib, total = map(int, p.stdout.readline().split())
         out = tempfile.TemporaryFile("w+")
         copy = subprocess.Popen(["cat"], stdin=p.stdout, stdout=out)
-        # what was done at the beginning is not in the first window
+        # activity at the beginning is not in the first window
         time.sleep(1)
         with Session(ATTRS % (todo["max_regions"], seed)) as s:
             s.read(todo["seconds"])

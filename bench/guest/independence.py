@@ -11,8 +11,8 @@ import wsmontest as w
 from guest.machine import record, row
 
 MIB, PERCENT, AGGR = 32, 5, 0.5
-# Each pair has a set of its own. Its memory is the only one of class shmem; what is
-# accessed each process's page tables say for themselves.
+# Each pair has memory of its own, the only one of class shmem; each process's page
+# tables have Accessed bits of their own.
 WORKER = """
 import mmap, os, random, sys, time
 m = mmap.mmap(-1, %d << 20)
@@ -47,7 +47,7 @@ def main(todo):
         with open(data, "rb") as f:
             rows = [r for r in wsmon.read(f)[1] if r.type == "WSS" and r.cls == "shmem"]
         for pair in pairs:
-            # the first intervals have what fork did
+            # the first intervals include effects of fork
             errors = [[r.bytes / true - 1 for r in rows if r.pid == pid][4:] for pid in pair]
             row(errors=errors)
             for pid in pair[::-1]:

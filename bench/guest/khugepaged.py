@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Programs in small pages, of which khugepaged makes huge ones; a row for each recording."""
+"""Programs in small pages, some of which khugepaged makes huge; a row for each recording."""
 import collections
 import ctypes
 import fcntl
@@ -23,14 +23,14 @@ from guest.services import repeat
 PAGE, HUGE, PARTS = 4096, 2 << 20, 512
 WINDOW = 1000000000
 ASLEEP = "100000000"
-# how long khugepaged sleeps, in ms; its other settings are left alone
+# khugepaged's sleep in ms; its other settings stay
 SETTINGS = {"off": ASLEEP, "defaults": "10000", "fast": "10"}
-BEFORE = 10                     # seconds of a recording until khugepaged is let loose
+BEFORE = 10                     # seconds of a recording before khugepaged is enabled
 POLL = 0.1
-# Rounds may take as long on a busy machine: what grows meanwhile is in a window or not. Likewise in
-# tests/selftests/start_test.py
+# Rounds may take this long on a busy machine: memory that grows meanwhile is in a window or not. As
+# in tests/selftests/start_test.py
 EDGES = 0, -50 * 10**6, 20 * 10**6
-# What a program uses beside what it is known to use. Likewise in tests/selftests/unused_test.py
+# Other memory of a program, in addition to the known use. As in tests/selftests/unused_test.py
 SLACK = 16
 PAGEMAP_SCAN = 0xc0606610
 PRESENT, ZERO, HUGE_ENTRY = 1 << 3, 1 << 5, 1 << 6
@@ -58,20 +58,20 @@ while True:
 
 
 class Load:
-    """A program of a workload; what it prints is in a file."""
+    """A program of a workload; its output goes to a file."""
 
     def __init__(self, *command):
         self.out = tempfile.NamedTemporaryFile("r")
         with open(self.out.name, "w") as out:
             self.job = subprocess.Popen(command, preexec_fn=lambda: attach("test"), text=True,
                                         stdin=subprocess.PIPE, stdout=out)
-        self.begun = 0          # lines that say something else
+        self.begun = 0          # other lines
 
     def wait(self, text=""):
         w.wait_for("the program", lambda: text + "\n" in read(self.out.name), 300)
 
     def rounds(self):
-        """When it had touched all that it touches, again and again"""
+        """Ends of rounds: times by which it had touched all of its set again"""
         return [int(line.split()[0]) for line in read(self.out.name).split("\n")[self.begun:-1]]
 
     def wait_rounds(self, many):
@@ -80,7 +80,7 @@ class Load:
 
 
 class Python(Load):
-    """100000 objects, 45 MiB, of which it touches a quarter, one beside the other"""
+    """100000 objects, 45 MiB, of which it touches a quarter, all adjacent"""
     cls = "anon"
 
     def __init__(self):
@@ -98,7 +98,7 @@ class Python(Load):
 
 
 class Redis(Load):
-    """10000 values of a page, of which one in twenty, here and there, is asked for all the time"""
+    """10000 values of a page; a scattered twentieth of them is requested all the time"""
     cls, keys = "anon", 10000
 
     def __init__(self):
@@ -127,7 +127,7 @@ class Redis(Load):
 
 
 class Heap(Load):
-    """It knows what it touches: see bench/programs/khugepaged.c."""
+    """It reports what it touches: see bench/programs/khugepaged.c."""
     cls = "heap"
 
     def __init__(self):
@@ -135,7 +135,7 @@ class Heap(Load):
         self.wait()
 
     def touched(self):
-        """({block: pages} touched all the time, [(time_ns, block, pages)] of what it got)"""
+        """({block: pages} touched all the time, [(time_ns, block, pages)] of new pieces)"""
         always, *grown = [[int(x) for x in line.split()]
                           for line in read(self.out.name).split("\n")[:-1]]
         _, at, size, step = always
@@ -148,7 +148,7 @@ WORKLOADS = {"redis": Redis, "python": Python, "heap": Heap}
 
 
 def scan(pid, ranges, what, but=0):
-    """[(begin, end)] in @ranges of pages that are @what, and not @but"""
+    """[(begin, end)] in @ranges of pages with flags @what, and without @but"""
     found, room = [], ctypes.create_string_buffer(24 * 4096)
     with open("/proc/%d/pagemap" % pid) as f:
         for begin, end in ranges:
@@ -167,7 +167,7 @@ def blocks(pid):
 
 
 def private(pid):
-    """Where its memory of class anon is"""
+    """Ranges of its memory of class anon"""
     lines = [line.split(None, 5) for line in read("/proc/%d/maps" % pid).splitlines()]
     ends = {line[0].split("-")[1] for line in lines if line[4] != "0"}
     return [tuple(int(x, 16) for x in line[0].split("-")) for line in lines
@@ -190,14 +190,15 @@ def present(pid, ranges):
 
 
 def oracle(load):
-    """What it touches in a round: pages that come back from swap, each of three times, and ever"""
+    """The pages of a round: swapped in again in each of three rounds, and in any"""
     pid, sets, stayed = load.job.pid, [], set()
     subprocess.run(["/sbin/swapon", "/dev/zram0"], stderr=subprocess.DEVNULL)
     for _ in range(3):
         ranges = private(pid)
         os.kill(pid, signal.SIGSTOP)
         for _ in range(5):
-            # pages that a processor has not put on a list yet are left out: this drains them
+            # pages in a processor's batch are not on the LRU yet, and left out: this drains
+            # the batches
             write("/proc/sys/vm/compact_memory", "1")
             page_out(pid, ranges)
             stay = present(pid, ranges)
@@ -218,14 +219,14 @@ def oracle(load):
 
 
 def poll(recorder, pid, setting):
-    """[(time_ns, blocks that are huge, huge pages that khugepaged got)] until the recorder ends"""
+    """[(time_ns, huge blocks, huge pages made by khugepaged)] until the recorder ends"""
     polls, begin, loose = [], time.monotonic(), False
     while recorder.poll() is None:
         if not loose and time.monotonic() > begin + BEFORE:
             write(THP + "khugepaged/scan_sleep_millisecs", SETTINGS[setting])
             write(THP + "enabled", "always")
             loose = True
-        # at the end of the time it stands for
+        # at the end of the span it stands for
         huge = blocks(pid)
         polls.append((time.monotonic_ns(), huge, vmstat("thp_collapse_alloc")))
         time.sleep(POLL)
@@ -233,12 +234,12 @@ def poll(recorder, pid, setting):
 
 
 def whole(t, ends):
-    """Did a round begin and end in the window before @t? If not, nobody knows what it touched."""
+    """Did a round begin and end in the window before @t? If not, its touches are unknown."""
     return sum(t - WINDOW < end <= t for end in ends) > 1
 
 
 def truth(t, least, most, grown, polls):
-    """(pages in small pages, at least in pages as they are mapped, at most, how many were made)"""
+    """(pages in small pages, minimum in pages as mapped, maximum, number made huge)"""
     before = [p for p in polls if p[0] <= t - WINDOW][-1:]
     after = [p for p in polls if p[0] >= t][:1]
     if not before or not after:
@@ -249,7 +250,7 @@ def truth(t, least, most, grown, polls):
             least[block] += pages
             most[block] += pages
     begin, end = before[0][1], after[0][1]
-    # a piece that was touched before the collapse counts as small pages, after it as a huge one
+    # a piece touched before the collapse counts as small pages, after it as a huge one
     low = sum(PARTS if b in begin & end else n for b, n in least.items())
     high = sum(PARTS if b in begin | end else n for b, n in most.items())
     return sum(least.values()), low, high + SLACK, len(end - begin)
@@ -265,7 +266,7 @@ def one(name, setting, scope, seconds):
         pid = load.job.pid
         try:
             if name != "heap":
-                # known to khugepaged, but in small pages
+                # registered with khugepaged, but in small pages
                 write(THP + "enabled", "never")
                 load.fill()
                 time.sleep(3)
@@ -296,7 +297,7 @@ def one(name, setting, scope, seconds):
             small, low, high, made = zip(*trues)
             found.append([(r.time_ns - header.mono_ns) / 1e9, r.bytes, r.low, r.high,
                           small[0] * PAGE, min(low) * PAGE, max(high) * PAGE, max(made)])
-    # one of a class is one of all, too
+    # a peak of a class is also one of all
     peaks = sorted({(p["t"], p["sign"]) for p in report(path, "peaks") if p["type"] == "peak"})
     row(workload=name, setting=setting, scope=scope, intervals=found, unknown=unknown,
         peaks=peaks, got=polls[-1][2] - polls[0][2],

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Workloads in memory cgroups of their own, among them real programs asked at an even pace, and for one
-thing at a time: then what the asking takes is the same whatever the program waits for.
+"""Workloads in memory cgroups of their own. Among them are real programs with an even load of
+single requests: then the client's cost is the same whatever the program waits for.
 
-How long a program takes to answer, times how often it is asked in a second, is the share of
-a CPU's time that it is at work; what of that it waits for memory shows as a longer answer.
+The time to answer, times the requests a second, is the share of a CPU's time for which the
+program works; waiting for memory shows as longer answers.
 """
 import glob
 import os
@@ -22,7 +22,8 @@ SLOW_FS = "/var/tmp"
 
 
 def read_from_slow_fs():
-    """Have what the programs map of their own in SLOW_FS: of other file systems nothing is known"""
+    """Have the programs map their own files from SLOW_FS: costs on other file systems are
+    unknown"""
     files = {os.path.realpath(shutil.which(name)) for name in ("redis-server", "gawk", "git", "python3")}
     files.update(glob.glob("/usr/lib/python3*/lib-dynload/_[js][sq][ol]*.so"))
     ldd = subprocess.run(["ldd", *files], stdout=subprocess.PIPE, text=True, check=True).stdout
@@ -35,7 +36,7 @@ def read_from_slow_fs():
 
 
 def charge_to_next():
-    """Pages of files are charged to the cgroup that reads them next"""
+    """Charge pages of files to the cgroup that reads them next"""
     os.sync()
     write("/proc/sys/vm/drop_caches", 3)
 
@@ -53,7 +54,7 @@ class Cgroup:
                                        read(os.path.join(self.dir, "memory.stat")).splitlines())}
 
     def stalled(self):
-        """Seconds in which some thread waited for memory, by memory.pressure"""
+        """Seconds in which any thread waited for memory, by memory.pressure"""
         with open(os.path.join(self.dir, "memory.pressure")) as f:
             return int(f.readline().rsplit("total=", 1)[1]) / 1e6
 
@@ -81,7 +82,7 @@ class Workload:
 
 
 class Paced(Workload):
-    """A program that is asked for keys by Zipf's law, BATCH at once, RATE a second. busy: seconds
+    """A program with requests for keys by Zipf's law, BATCH at once, RATE a second. busy: seconds
     until the answers; asked: keys; late: seconds behind."""
     KEYS, RATE, BATCH, EXPONENT = 16000, 1000, 20, 1.0
 
@@ -108,7 +109,7 @@ class Paced(Workload):
             if wait > 0:
                 time.sleep(wait)
             elif wait < -1:
-                # never catch up: the load is to be even
+                # never catch up: the load has to be even
                 self.late -= wait
                 due -= wait
             keys, began = self.draw(), time.monotonic()
@@ -123,7 +124,7 @@ class Paced(Workload):
 
 
 class Redis(Paced):
-    """redis-server, values of a page"""
+    """redis-server, with values of a page"""
 
     def __init__(self, tmp, exponent=1.0):
         self.EXPONENT = exponent
@@ -138,7 +139,7 @@ class Redis(Paced):
 
 
 class Lines(Paced):
-    """A program that answers each line with one line; its first one says that it is ready"""
+    """A program that answers each line with one line; its first line says that it is ready"""
     RATE, BATCH = 150, 5
 
     def __init__(self, name, *command):
@@ -176,7 +177,7 @@ for line in sys.stdin:
 
 
 class Json(Lines):
-    """python3 with parsed JSON, of which it prints documents"""
+    """python3 with parsed JSON, which prints documents of it"""
     KEYS = 8000
 
     def __init__(self, tmp):
@@ -191,7 +192,8 @@ for line in sys.stdin:
 
 
 class Gawk(Lines):
-    """gawk with an array of strings of 2 KiB; in bytes: it would keep a wide copy of each it has cut"""
+    """gawk with an array of strings of 2 KiB; in bytes, as it keeps a wide copy of other strings it
+    cuts"""
 
     def __init__(self, tmp):
         super().__init__("gawk", "gawk", "-b", """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the benches do with the guest they run in, and what its files say."""
+"""The guest as the benches use it: its settings and its files."""
 import json
 import os
 import subprocess
@@ -33,7 +33,7 @@ def write(path, text):
 
 
 def schedstat_ns(pid):
-    """CPU time that a thread took"""
+    """CPU time of a thread, ns"""
     return int(read("/proc/%d/schedstat" % pid).split()[0])
 
 
@@ -49,7 +49,7 @@ def status(pid, name):
 
 
 def no_khugepaged():
-    """What it collapses it touches: not the workload's doing."""
+    """khugepaged touches pages that it collapses, which the workload does not."""
     write(THP + "khugepaged/scan_sleep_millisecs", "100000000")
 
 
@@ -88,7 +88,7 @@ def report(path, view, *options):
 
 
 class Session:
-    """The module at work by its own files, without wsmo"""
+    """The module used through its files, without wsmo"""
 
     def __init__(self, pids, attrs=None):
         if attrs:
@@ -105,7 +105,7 @@ class Session:
         w.must_put("target", "\n")
 
     def spent(self, seconds):
-        """(what stats counted in that time, stats at its end)"""
+        """(increase of stats in that time, stats at its end)"""
         before = w.stats()
         time.sleep(seconds)
         after = w.stats()

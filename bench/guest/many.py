@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Watches a cgroup of many small processes, and the CPU time that takes."""
+"""Watches a cgroup of many small processes, and measures the CPU time for that."""
 import contextlib
 import subprocess
 import time
@@ -10,7 +10,7 @@ from device_test import Session
 from guest.groups import mount
 from guest.machine import build, row
 
-# KiB of stack, data and heap that each process uses, too: wsmo record of one of them
+# KiB of stack, data and heap that each process also uses, by wsmo record of one of them
 OWN = 12
 
 # name: arguments of many.c
@@ -25,7 +25,7 @@ PATTERNS = {
 
 @contextlib.contextmanager
 def crowd(program, *args):
-    """Processes in a cgroup: many.c says what the arguments are"""
+    """Processes in a cgroup; many.c documents the arguments"""
     with Cgroup():
         with subprocess.Popen([program, *map(str, args)], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, text=True,
@@ -50,7 +50,8 @@ def cpu_ns(pid):
 
 
 def watch(p, settle, seconds, attrs):
-    """What the module says of the crowd, but for the first seconds: to find all takes more then"""
+    """The module's estimates of the crowd, without the first seconds: finding all processes costs
+    more"""
     with Session(attrs + " cgroup=/test") as s:
         thread, = w.kwsmond()
         s.read(settle)
@@ -71,7 +72,7 @@ def watch(p, settle, seconds, attrs):
 
 
 def right(found, truth):
-    """Share of the intervals that hold the truth; what files are used is up to a tenth of it"""
+    """Share of the intervals that hold the truth; files in use add up to a tenth to it"""
     return sum(low <= truth * 1.1 and high >= truth for _, low, high in found["sizes"]) / len(
         found["sizes"])
 
@@ -85,7 +86,7 @@ def one(program, pattern, todo):
         found = watch(p, todo["settle"], todo["seconds"],
                       "cpu_permille=%d" % todo["permille"])
     row(pattern=pattern, permille=todo["permille"], processes=sum(args[:2]),
-        # in a window of a second, twice as many were used as live at a time
+        # a window of a second has twice as many as live at a time
         truth=(args[0] + 2 * short) * (args[2] + OWN) << 10, **found)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs each program under wsmo record, polls its mappings, and says when to the emulator
-(bench/programs/oracle_plugin.c); a row for each program."""
+"""Runs each program under wsmo record, polls its mappings, and gives the times to the
+emulator (bench/programs/oracle_plugin.c); a row for each program."""
 import ctypes
 import os
 import re
@@ -29,7 +29,7 @@ def commands():
 
 
 def sync(command):
-    """Pairs of times between which the plugin wrote its own."""
+    """Pairs of times around the plugin's own time stamps."""
     pairs = []
     for _ in range(20):
         before = time.monotonic_ns()
@@ -69,14 +69,14 @@ def child_of(pid):
 
 
 def ranges(pid):
-    """What /proc/PID/maps has, without what no program can access"""
+    """The accessible ranges of /proc/PID/maps"""
     lines = [line.split(None, 5) for line in read("/proc/%d/maps" % pid).splitlines()]
     return [[*(int(x, 16) for x in line[0].split("-")), line[5].strip() if line[5:] else ""]
             for line in lines if line[1] != "---p" and line[-1] != "[vsyscall]"]
 
 
 def poll(recorder, pid, end):
-    """[(time_ns, mappings)], one each time they changed, until the recorder ends"""
+    """[(time_ns, mappings)], one for each change, until the recorder ends"""
     polls, checks = [], []
     while recorder.poll() is None and time.monotonic() < end:
         try:
@@ -105,7 +105,7 @@ def record(program, command, out):
     recorder = subprocess.Popen(["wsmo", "record", *options, *(
         ["-p", str(pid)] if pid else ["--", *program["command"]])], stdout=subprocess.DEVNULL)
     others += [subprocess.Popen(other, stdout=subprocess.DEVNULL) for other in program["beside"]]
-    # nothing waits for a program that takes longer than its recording
+    # do not wait for a program that takes longer than its recording
     pid, polls, checks = poll(recorder, pid, time.monotonic() + program["seconds"] + 1)
     if recorder.poll() is None and not program["pid"]:
         os.kill(pid, 9)

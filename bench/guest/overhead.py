@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What wsmon and DAMON cost, one after the other."""
+"""Costs of wsmon and DAMON, in turn."""
 import os
 import statistics
 import subprocess
@@ -34,7 +34,7 @@ def target(size, kind):
 
 
 def wsmon_cost(pid, samples, seconds):
-    """CPU nanoseconds of kwsmond and its flushes for each sample page checked"""
+    """CPU nanoseconds of kwsmond and its flushes for each checked sample page"""
     with Session([pid], ATTRS + "sample_us=100000 aggr_us=2000000 update_us=2000000 "
                  "window_us=2000000 max_regions=%d cpu_permille=1000" % max(samples // 2, 10)) as s:
         time.sleep(4.2)
@@ -47,7 +47,7 @@ def wsmon_cost(pid, samples, seconds):
 
 
 def damon_cost(pid, samples, seconds):
-    """The same of kdamond, for each region it checked: clears and looks once"""
+    """The same for kdamond, for each checked region: it clears and looks once"""
     d = damon.Damon([pid], 2000000, 2000000, (samples, samples))
     try:
         d.read(4.2)
@@ -72,7 +72,7 @@ def cost(case, todo):
 
 
 def lateness(todo):
-    """At the defaults of both, for a busy target"""
+    """At both defaults, for a busy target"""
     say("lateness at the defaults")
     rows = []
     with target(2048 * MIB, "4K") as t:
@@ -127,7 +127,7 @@ MONITORS = {"none": Nobody, "none again": Nobody, "wsmon": Wsmon, "wsmon, no flu
 
 
 def loops(kind, mib, threads=1):
-    """Rounds a process gets done; it prints how many"""
+    """Throughput: passes of a process, which it prints"""
     process = subprocess.Popen(["loops", kind, str(mib), "1", str(threads)], stdout=subprocess.PIPE,
                                text=True)
     process.stdout.readline()
@@ -161,7 +161,7 @@ def redis(_kind, _mib):
 
 
 def compiler():
-    """The compiler proper, and a large file for it, without its headers"""
+    """The compiler proper, and a large file for it, preprocessed"""
     directory = tempfile.mkdtemp()
     source = os.path.join(directory, "big.i")
     with open(source, "w") as f:
@@ -216,7 +216,7 @@ def kernel_memory():
 
 
 def memory(todo):
-    """Of the module, a region; and what wsmo record takes"""
+    """Memory of the module for a region; and that of wsmo record"""
     say("memory, wsmo record")
     with target(2048 * MIB, "4K") as t:
         sizes = []
@@ -235,7 +235,7 @@ def memory(todo):
         p = subprocess.Popen(["wsmo", "record", "-q", "-o", path, "-d", str(seconds), "-p",
                               str(t.pid)])
         began = time.monotonic()
-        # starting, and finding out what is mapped where, comes once
+        # the costs of the start, and of reading all mappings, come once
         time.sleep(10)
         first = schedstat_ns(p.pid) / 1e9
         time.sleep(seconds - 11)

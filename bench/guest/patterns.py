@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The workloads of accuracy, each with what has to be known to judge it."""
+"""The workloads of accuracy, each with the facts needed to judge it."""
 import re
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ class Pattern(NamedTuple):
     windows: tuple = (1,)
 
 
-# Blocks begin somewhere, not where a cell of the monitor does.
+# An offset: blocks do not begin where a cell of the monitor does.
 AT = "--offset 102420K"
 THP = " on huge pages"
 
@@ -88,7 +88,7 @@ PATTERNS = [
 
 
 class Find(NamedTuple):
-    """A small hot block in a large mapping that has to be found."""
+    """A small hot block in a large mapping, to be found."""
     key: str
     title: str
     command: str
@@ -108,14 +108,14 @@ FINDS = [
 
 
 def command(pattern, aggr_ms, seed, disk):
-    """The words of the command, without where the truth goes."""
+    """The words of the command, without the output of the truth."""
     text = re.sub(r"\b(\d+)M/T\b", lambda m: "%dK" % (int(m[1]) * 1024000 // aggr_ms),
                   pattern.command)
     text = re.sub(r"\b(\d+)/T\b", lambda m: str(int(m[1]) * 1000 // aggr_ms), text)
     text = re.sub(r"\b(\d+)T\b", lambda m: str(int(m[1]) * aggr_ms), text)
     words = text.replace("FILE", disk).split()
     if "--period-ms" not in words:
-        # a window has several rounds in it, even if one of them comes late
+        # a window includes several rounds, even if one of them is late
         words += ["--period-ms", str(aggr_ms // 4)]
     windows = [str(window * aggr_ms) for window in getattr(pattern, "windows", (1,))]
     words += ["--window" if words[0] == "hotset" else "--window-ms", ",".join(windows)]

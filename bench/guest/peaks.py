@@ -20,7 +20,7 @@ def zero(path):
 
 
 def judge(lines, pid, begun):
-    """Return: what became of a program's peaks"""
+    """Return: the peaks reported for a program's bursts"""
     mine = [p for p in lines if p["type"] == "peak" and p["pid"] == pid]
     ups = [p for p in mine if p["sign"] == "up"]
     due, found, named, hit = 0, 0, 0, []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Records workloads that know their truth with one precision after the other."""
+"""Records workloads that know their truth, with each precision in turn."""
 import json
 import os
 import shutil

@@ -20,7 +20,7 @@ from guest.machine import read, row, say, write
 TMP = tempfile.mkdtemp()
 POSTGRES = "/usr/lib/postgresql/15/bin/"
 TOP = os.getcwd()
-# a request takes a random tenth of what the parent made before it forked
+# a request uses a random tenth of the memory that the parent filled before it forked
 SERVER = """
 import os, random, socketserver
 things = [os.urandom(100) for i in range(400000)]
@@ -89,8 +89,8 @@ def make():
 
 
 def redis():
-    """150 MiB, a quarter of it asked for, and a tenth set again each second; BGSAVE all the time,
-    which takes 20 s"""
+    """150 MiB, a quarter of it requested, and a tenth set again each second; BGSAVE all the time,
+    each taking 20 s"""
     start(*redis_load.server(TMP), "--rdb-key-save-delay", "500", stdout=subprocess.DEVNULL)
     keys = 40000
     client = redis_load.Client(keys)
@@ -112,7 +112,7 @@ def pids():
 
 
 def mappings(pid):
-    """(what is mapped, is it shared by name, {field: bytes}) of each mapping"""
+    """(identity of the memory, is it shared by name, {field: bytes}) of each mapping"""
     what = fields = None
     try:
         for line in read("/proc/%s/smaps" % pid).splitlines():
@@ -121,7 +121,7 @@ def mappings(pid):
                 if fields:
                     yield what, fields
                 named = words[4] != "0"
-                # memory since a fork is at the same place
+                # private memory since a fork is at the same place
                 what = (words[3], words[4], words[2]) if named else words[0].split("-")[0]
                 fields = {"named": named, "shmem": named and "s" in words[1]}
             elif words[-1] == "kB":
@@ -133,10 +133,10 @@ def mappings(pid):
 
 
 def bounds(seconds):
-    """Between what members use at least and at most together; what they use summed; PSS
+    """Bounds of the memory that members use together; the sum over them; PSS
 
-    Pages that one process maps alone count once in any case. Of others at least those
-    count that one process used, and not more than are there, or mapped.
+    Pages mapped by one process count once in any case. Of other pages at least those
+    used by one process count, and at most all that are there, or mapped.
     """
     for pid in pids():
         try:
@@ -154,7 +154,7 @@ def bounds(seconds):
         there = sum(f["Pss:"] for f in parts)
         low += max(max(used), sum(max(0, f["Referenced:"] - f["Shared_Clean:"] -
                                       f["Shared_Dirty:"]) for f in parts))
-        # all that map memory without a file, or shared memory, are in the cgroup
+        # all mappers of memory without a file, or of shared memory, are in the cgroup
         only_here = not parts[0]["named"] or parts[0]["shmem"]
         high += min(sum(used), there if only_here else max(f["Size:"] for f in parts))
         total += sum(used)
@@ -175,7 +175,7 @@ def one(name, todo):
                 s.put("stop")
                 records = s.read_all()
             groups = [r for r in records if r.type == "GROUP"]
-            # the first ones are of less than a window
+            # the first estimates are of less than a window
             whole = records[0].time_ns + (todo["window"] + 1) * 1000000000
             sizes = [{"bytes": r.bytes, "low": r.low, "high": r.high} for r in records
                      if r.type == "TOTAL" and r.cls == "all" and r.time_ns > whole]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What wsmo report sizing predicts, and what limits really do: a row for each limit.
+"""Predictions of wsmo report sizing, and the real effect of limits: a row for each
+limit.
 
 All workloads of a run are recorded and limited at the same time, each in a memory
 cgroup of its own.
@@ -16,7 +17,7 @@ from guest.machine import MIB, read, row, say, vmstat, write
 
 TMP = tempfile.mkdtemp()
 DATA = os.path.join(os.environ.get("WSMON_OUT", TMP), "sizing.data")
-# of the range between the working sets of the shortest and the longest window
+# limits: parts of the range between the working sets of the shortest and the longest window
 POINTS = (0.8, 0.55, 0.3)
 
 
@@ -27,7 +28,7 @@ def prepare():
     os.makedirs(CGROUPS, exist_ok=True)
     subprocess.run(["mount", "-t", "cgroup2", "none", CGROUPS], check=True)
     write(os.path.join(CGROUPS, "cgroup.subtree_control"), "+memory")
-    # a file system whose pages come from a device as fast as swap, whatever is in them
+    # a file system on a device as fast as swap, whatever the contents of pages
     subprocess.run(["/sbin/modprobe", "brd", "rd_nr=1", "rd_size=262144"], check=True)
     subprocess.run(["/sbin/mkfs.ext4", "-q", "/dev/ram0"], check=True)
     subprocess.run(["mount", "/dev/ram0", SLOW_FS], check=True)
@@ -48,7 +49,7 @@ class Pattern(Workload):
 
 
 def zipf():
-    """Each page with a chance of its own, touched at random moments."""
+    """Pages with a probability each, touched at random times."""
     return Pattern("zipf", 64 * MIB, "--rate", "2000", "--exponent", "1")
 
 
@@ -61,7 +62,7 @@ WORKLOADS = {"zipf": lambda _: zipf(), "periods": lambda _: periods(), **PROGRAM
 
 
 def predict(job):
-    """Limits to try, and what is predicted of each."""
+    """Limits to try, and the prediction for each."""
     curve = machine.report(DATA, "curve", "--pid", str(job.pid))
     low, high = curve[0]["bytes"], curve[-1]["bytes"]
     limits = [round(low + (high - low) * point) for point in POINTS]
@@ -72,7 +73,7 @@ def predict(job):
 
 
 def watch(jobs, seconds):
-    """Events of each cgroup in a second; swapped is of all of them together."""
+    """Events of each cgroup in a second; swapped is of all cgroups together."""
     def now():
         return time.monotonic(), [dict(
             job.cgroup.stat(), swapped=vmstat("pswpin"), stalled=job.cgroup.stalled(),
@@ -86,7 +87,8 @@ def watch(jobs, seconds):
 
 
 def slowdown(without, seen, at):
-    """What it waits more, of a second of the recording, than without a limit, before and after"""
+    """Additional waiting, for a second of the recording, compared with no limit before and
+    after"""
     if not all(x["asked"] for x in (*without, seen)):
         return None
     first, last = (x["busy"] / x["asked"] for x in without)
@@ -97,7 +99,7 @@ def under_limits(jobs, predicted, todo):
     """Events of each job, for each of the limits"""
     for n in range(len(POINTS)):
         for job, (_, rows) in zip(jobs, predicted):
-            # what is charged besides: page tables, sockets, the kernel's own
+            # other charged memory: page tables, sockets, the kernel's own
             stat = job.cgroup.stat()
             extra = job.cgroup.current() - stat["anon"] - stat["file"]
             job.cgroup.limit(rows[n]["limit"] + extra)
@@ -108,7 +110,7 @@ def under_limits(jobs, predicted, todo):
 def without_limits(jobs, todo):
     for job in jobs:
         job.cgroup.limit(1 << 40)
-    # what is seldom used would come back only when it is
+    # else seldom used pages would come back only when used
     subprocess.run(["/sbin/swapoff", "-a"], check=True)
     time.sleep(2 * todo["settle"])
     events = watch(jobs, todo["measure"])
@@ -137,7 +139,7 @@ def measure(jobs, todo):
 
 
 def load(exponent):
-    """Nothing but redis and its client, for bench/examples/right-size, which limits them."""
+    """Only redis and its client, for bench/examples/right-size, which limits them."""
     job = Redis(TMP, exponent)
     try:
         job.thread.join()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the kernel thread does with its time, by stage, and what reading alone would take."""
+"""The kernel thread's time by stage, and the time of reading the entries alone."""
 import os
 import subprocess
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What hint faults cost a program that does nothing but access memory, in pairs; and recordings
+"""The cost of hint faults for a program that only accesses memory, in pairs; and recordings
 of threads that read and write known memory."""
 import os
 import subprocess
@@ -11,7 +11,7 @@ from guest.machine import THP, row, write
 
 
 def recordings(todo):
-    """All layouts at a time"""
+    """All layouts at the same time"""
     for rate, seconds in todo["seconds"].items():
         running = []
         for layout in todo["layouts"]:
@@ -56,7 +56,7 @@ def slowdown(todo):
 
 
 def main(todo):
-    # hint faults are of small pages
+    # hint faults work on small pages only
     write(THP + "enabled", "never")
     w.load()
     if "program" in todo:

@@ -17,8 +17,8 @@ ATTRS = ["--sample", "100ms", "--aggr", "500ms", "--update", "500ms", "--window"
 
 
 def estimates(path):
-    """(time, pid, class, window, bytes, low, high) of each WSS record; reading all of a
-    file, snapshots unpacked, would take longer than recording it"""
+    """(time, pid, class, window, bytes, low, high) of each WSS record; parsing the
+    whole file, with snapshots unpacked, would take longer than the recording"""
     with open(path, "rb") as f:
         data = f.read()
     at = struct.unpack_from("<I", data, 12)[0]
@@ -32,7 +32,7 @@ def estimates(path):
 def read(path, pids, truths):
     """[(pattern, window in us, error, does it hold)] of a recording"""
     with open(path, "rb") as f:
-        # the first interval of all begins when the samples are there
+        # the first interval begins when the samples are there
         begin = wsmon.read(f)[0].mono_ns + 1e9
     return [(PATTERNS[i], window, size / truths[i] - 1, low <= truths[i] <= high)
             for t, pid, cls, window, size, low, high in estimates(path)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """wsmon, DAMON and clear_refs on workloads that know their own working set.
 
-In a virtual machine each workload runs and is watched by the three in turn; the
-comparison with the truth is made outside. In an hour, with --quick in five minutes.
+In a virtual machine each workload is watched by the three methods in turn; the host
+compares with the truth. Takes an hour, with --quick five minutes.
 
 MiB and errors are medians; CPU is percent of one CPU. wsmon takes ten samples an
 interval, DAMON twenty. The first intervals of a recording do not count.
@@ -10,7 +10,7 @@ interval, DAMON twenty. The first intervals of a recording do not count.
   holds  how often the truth is in the 95 % interval; ±: half its width / truth
   map    mean error of a byte's share of accesses
   DAMON  as damo computes it: regions with an access, in full
-  clear_refs  what smaps calls Referenced a window after clearing
+  clear_refs  Referenced in smaps, a window after clearing
 """
 import json
 import os
@@ -101,7 +101,7 @@ def measure(args, run):
             say("%s: %s (%.0f s, %d to go)" % (line["key"], why or "done",
                                                time.monotonic() - began, len(left)))
         if left:
-            # it took along what it was at; another guest does the rest
+            # the pattern it was at is lost; another guest does the rest
             say(left.pop(0) + ": the virtual machine died")
             run.status = 1
     if not args.keep:

@@ -2,9 +2,9 @@
 """wsmo act and DAMON's schemes on the same workloads.
 
 Each workload runs by itself, under wsmo act, and under DAMON's schemes with the same
-rules and quotas, in turn, with swap on zram. A guest for each case. Of the case "goals",
-both also with a goal for the memory pressure, on the newest kernel. --icount makes times
-those of instructions: a quiet guest on a busy host.
+rules and quotas, in turn, with swap on zram. A guest for each case. In the case "goals"
+both also run with a goal for the memory pressure, on the newest kernel. --icount
+measures time in instructions: a quiet guest on a busy host.
 """
 from host.lib import MIB, at_least, form, median, mib, one_of, percent, table
 
@@ -17,7 +17,7 @@ HUGE = {"never": "never", "always": "always", "wsmo": "wsmo act", "damon": "DAMO
 ICOUNT = "-icount shift=0,sleep=off -smp 1,sockets=1"
 # on the newest kernel
 NEWEST = ("goals",)
-# name: workload, preset, who acts
+# name: workload, preset, actors
 CASES = {
     "synthetic": ("synthetic", "reclaim", {who: RECLAIM[who] for who in ("wsmo", "damon")}),
     "redis": ("redis", "reclaim", RECLAIM),
@@ -47,7 +47,7 @@ def measure(args, run):
 
 
 def medians(rows, case):
-    """Yield (who acts, its name, texts of the medians, the medians) of a case"""
+    """Yield (actor, its name, texts of the medians, the medians) of a case"""
     for actor, name in CASES[case][2].items():
         runs = [row for row in rows if (row["case"], row["actor"]) == (case, actor)]
         if runs:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What wsmo record --alloc costs programs that allocate much.
+"""The cost of wsmo record --alloc for programs that allocate a lot.
 
-Each program alternates between running as it is, under wsmo record --alloc (against a fake of
-the module) with samples far apart and closer, and under heaptrack, which notes every
-allocation. It prints its own CPU time: what is compared is that of a run and of the one as it
-is of the same round. The first program does nothing but allocate and free. Needs no guest.
+Each program runs in turn alone, under wsmo record --alloc (against a fake of the module)
+with sparse and with denser samples, and under heaptrack, which notes every allocation. It
+prints its own CPU time, which is compared with that of the run alone in the same round.
+The first program only allocates and frees. Needs no guest.
 """
 import os
 import shutil
@@ -92,9 +92,9 @@ def measure(args, _run):
     with tempfile.TemporaryDirectory() as tmp:
         for name, command in programs(tmp).items():
             for n in range(args.rounds):
-                # in turn first and last
+                # the order alternates
                 for how in HOW if n % 2 else HOW[::-1]:
-                    # every allocation takes long
+                    # it makes every allocation slow
                     if how == "heaptrack" and (n > 2 or not shutil.which(how)):
                         continue
                     seconds, samples = one(tmp, command, how)
@@ -110,7 +110,7 @@ def programs_of(rows):
 
 
 def slower(row, plain):
-    """Of pairs of a round, sorted"""
+    """Slowdowns, as pairs of a round, sorted"""
     return sorted(a / b - 1 for a, b in zip(row["cpu"], plain["cpu"]))
 
 

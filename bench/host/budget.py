@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Is the CPU budget kept when looking at a page costs ten times as much?
 
-Builds a second module whose look at a page waits nine times as long as one takes, and lets
-both monitor a busy target at the default attributes in a virtual machine: with the default
-budget, and without one. Takes three minutes.
+Builds a second module whose look at a page waits nine times as long as a look takes, and
+lets both monitor a busy target at the default attributes in a virtual machine: with the
+default budget, and without one. Takes three minutes.
 """
 import os
 import shutil

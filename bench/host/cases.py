@@ -85,7 +85,7 @@ def damon_maps(snapshots, start, least):
 
 
 def of_map(maps, row):
-    """How well the later half of the maps shows what is in use, and since when both are 90 %"""
+    """Quality of the later half of the maps, and the time from which on both are 90 %"""
     found = [(t, *quality(ranges, row)) for t, ranges in maps]
     later = found[len(found) // 2:]
     return {"after": next((t for t, p, r in found if p >= FOUND and r >= FOUND), None),
@@ -121,7 +121,7 @@ def judge(row):
     if case["percent"]:
         counted = [s for s in snapshots if s[0] >= row["began"]] or snapshots[-1:]
         return {**kept, **percentiles(damon.wss([r], [row["range"]]) for _, _, r in counted)}
-    # whichever reading of its counts shows more
+    # the better of the readings of its counts
     return {**kept, **max((of_map(damon_maps(snapshots, row["start"], least), row)
                            for least in (1, HALF)), key=lambda q: q["precision"] * q["recall"])}
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The working set of a cgroup by wsmon, and as others tell it: error, cost, stalls.
+"""The working set of a cgroup by wsmon and by other methods: error, cost, stalls.
 
 Eight processes in a cgroup use pages of one memfd, or of their own memory, and know which. In
-turn: nothing; a session of wsmon at its defaults; clear_refs and smaps of each process, summed, as
-cAdvisor does it for its referenced memory; usage without inactive_file, as Kubernetes
-does it. A stall is the longest time that a thread of these processes took to map, write
-and unmap a page.
+turn: nothing; a session of wsmon at its defaults; clear_refs and smaps of each process, summed,
+as in cAdvisor's referenced memory; usage without inactive_file, as in Kubernetes. A stall is the
+longest time that a thread of these processes took to map, write and unmap a page.
 """
 import statistics
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a fork, an exec and an exit cost in a process that is monitored, beside many others.
+"""The cost of a fork, an exec and an exit in a monitored process, beside many others.
 
-Alternating in one virtual machine: nobody monitors, a session monitors the process, follows
+In turn, in one virtual machine: nobody monitors, a session monitors the process, follows
 its children, or watches its cgroup, at the default window and at 1s,1m. 5000 other processes
-sleep. A system call of which little is the kernel's work shows how slow the machine is. The
-machine is an emulator with one processor, in which an instruction takes a nanosecond: so what
-kwsmond does is part of these times, too. Takes 20 minutes.
+sleep. A cheap system call shows how slow the machine is. The machine is an emulator with one
+processor, in which an instruction takes a nanosecond: so kwsmond's work is part of these
+times, too. Takes 20 minutes.
 """
 from host.act import ICOUNT
 from host.lib import at_least, median, percent, table
@@ -52,7 +52,7 @@ def tables(rows):
 
 
 def notes(rows):
-    """With what kwsmond does in between, and how many programs had no last look"""
+    """With kwsmond's work included, and the number of programs without a last look"""
     none = {(r["kind"], r.get("sleepers")): r for r in rows if r["monitor"] == "nobody"}
     return ["%s%s, %s: mean %.1f µs, %s; of %d processes that ended, %d were not looked at" % (
         KINDS[r["kind"]], beside(r), r["monitor"], mean(r) / 1000,

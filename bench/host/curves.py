@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Error against CPU time: wsmon and DAMON, each with several settings.
 
-In a virtual machine of one processor that takes a nanosecond for each instruction (QEMU's
--icount), so that other work on the host does not count. Each workload, which knows its own
-working set, is watched with one setting after the other; what counts comes after a time to
-settle. DAMON's tuned intervals are those with the goal that its authors name. Some minutes
-for each pattern.
-  error  median of |estimate / truth - 1|, in a window of an aggregation interval
+In a virtual machine of one processor under an instruction-counting clock (QEMU's -icount,
+1 ns each), so that other work on the host does not count. Each workload, which knows its
+own working set, is watched with each setting in turn, after a time to settle. DAMON's
+tuned intervals are those with the goal that its authors name. Some minutes for each
+pattern. error  median of |estimate / truth - 1|, in a window of an aggregation interval
   CPU    of the kernel's thread, percent of one
 """
 import json
@@ -68,7 +67,7 @@ def longer(setting, times):
 
 
 class Recording(judgement.Recording):
-    """wsmon's: once the number of regions has settled"""
+    """wsmon's recording, once the number of regions has settled"""
 
     def judged(self, pattern, aggr_ms):
         self.read()
@@ -81,7 +80,7 @@ class Recording(judgement.Recording):
 
 
 class Trace(judgement.Trace):
-    """DAMON's: each snapshot against the window nearest to its interval"""
+    """DAMON's trace: each snapshot against the window nearest to its interval"""
 
     def judged(self, pattern, aggr_ms):
         self.read()
@@ -149,9 +148,9 @@ def curve_table(rows, monitor):
 
 
 def beside(own):
-    """(DAMON's tuned row, the least error for no more CPU, the least CPU for no more error)
+    """(DAMON's tuned row, minimum error for no more CPU, minimum CPU for no more error)
 
-    Errors are compared as they are printed.
+    Errors are compared as printed.
     """
     tuned = own[TUNED]
     mine = [r for n, r in own.items() if SETTINGS[n]["monitor"] == "wsmon"]
@@ -194,7 +193,7 @@ def notes(rows):
     return ["\n".join(lines)]
 
 
-CURVES = {      # of the picture: which rows, drawn how
+CURVES = {      # curves of the picture: rows, style
     "wsmon": (lambda s: s["monitor"] == "wsmon", "linespoints lc rgb '#1f77b4' pt 7 ps 0.7"),
     "DAMON, fixed intervals": (lambda s: s["monitor"] == "DAMON" and not s["tuned"],
                                "points lc rgb '#e08214' pt 5 ps 0.7"),
@@ -205,7 +204,7 @@ CURVES = {      # of the picture: which rows, drawn how
 def draw(rows, path):
     """One small plot for each pattern"""
     patterns_, across = by_pattern(rows), 4
-    down = (len(patterns_) + across) // across      # one is the key's
+    down = (len(patterns_) + across) // across      # the additional plot is the key
     script = ["set encoding utf8", "set terminal png noenhanced size %d,%d font 'Sans,9'" % (
         240 * across, 190 * down), "set output '%s'" % path.replace("'", "''"),
         "set multiplot layout %d,%d" % (down, across),

@@ -21,7 +21,7 @@ def options(parser):
 
 def measure(args, run):
     todo = {"cgroups": args.cgroups, "percent": args.cpu, "seconds": args.seconds}
-    # up to 32 sessions: one for each 256 MiB
+    # up to 32 sessions, one for each 256 MiB
     return list(run.guest(todo, kernel=args.kernel, mem="8G", timeout=args.seconds + 1800))
 
 

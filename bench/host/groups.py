@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Is the working set of several processes together right, each page once?
+"""Is the working set of several processes together right, with each page counted once?
 
-Watches, in a virtual machine, a cgroup of processes that use pages at random, and know which
-they use together: of their own memory, of a memfd or a file that all map, of memory that
-their parent had before it forked them, and workers that live for 0.3 s. The sum over the
-processes is what counting each alone would say. An interval is right within 3 % or if it
+Watches, in a virtual machine, a cgroup of processes that use pages at random, and know their
+common set: of their own memory, of a memfd or a file that all map, of memory that their
+parent had before it forked them, and workers that live for 0.3 s. The sum over the
+processes is the result of counting each alone. An interval is right within 3 % or if it
 holds the truth. Takes ten minutes.
 """
 import statistics

@@ -3,8 +3,8 @@
 
 Forks, in a virtual machine, pairs of processes after their memory was mapped; both touch
 the same random pages of it. All pairs are targets of a few recordings. Prints the
-correlation of the errors of the one and the other with its standard error, of single
-intervals and of means over recordings. Samples at the same places would have it near 1.
+correlation of the two workers' errors with its standard error, for single intervals and
+for means over recordings. Samples at the same places would have a correlation near 1.
 """
 import statistics
 
@@ -23,8 +23,8 @@ def options(parser):
 
 
 def judge(name, of_pairs):
-    """of_pairs: of each pair its figures, one list for each worker. The standard error
-    is the jackknife's over pairs, as intervals of a pair share evidence."""
+    """of_pairs: for each pair two lists of errors, one a worker. The standard error is
+    the jackknife's over pairs, as intervals of a pair share evidence."""
     def correlation(some):
         a, b = ([x for pair in some for x in pair[i]] for i in (0, 1))
         return statistics.correlation(a, b)

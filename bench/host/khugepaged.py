@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 """Do intervals hold, and are there false peaks, while khugepaged makes pages huge?
 
-Records, at the defaults, three programs in small pages: redis, asked for a tenth of its keys,
-here and there; python3, which goes through a quarter of its objects; a heap that grows. Ten
-seconds later khugepaged is let loose: at its defaults, or with scan_sleep_millisecs=10, or, to
-compare, put to sleep after one pass. Each is recorded with -p and with --cgroup; out/vm/khugepaged-*.data are the
-last recordings.
+Records, at the defaults, three programs in small pages: redis, with requests for a scattered
+tenth of its keys; python3, which goes through a quarter of its objects; a heap that grows. After
+ten seconds khugepaged is enabled: at its defaults, or with scan_sleep_millisecs=10, or, for
+comparison, put to sleep after one pass. Each is recorded with -p and with --cgroup;
+out/vm/khugepaged-*.data are the last recordings.
 
-The truth is what was touched, in pages as they are mapped: a huge page counts whole. Where one
-was made within the window, the truth is a range, from small pages to the huge one. The heap says
-what it touches. What the others touch are the pages that return from swap within a window, after
-all of their memory was paged out: in each of three such windows, and in any.
+The truth is the touched memory, in pages as they are mapped: a huge page counts whole. If a page
+became huge within the window, the truth is a range, from small pages to the huge one. The heap
+prints its touches. For the others, pages are paged out, and those that return from swap within a
+window are touched: in each of three such windows, and in any.
 """
 import statistics
 import sys
@@ -32,14 +32,14 @@ def options(parser):
 
 
 def miss(interval):
-    """How far the truth is from the interval, in bytes; and in half-widths from the estimate"""
+    """Distance of the truth from the interval, in bytes; and from the estimate, in half-widths"""
     _, size, low, high, _, least, most, _ = interval
     away = max(low - most, least - high, 0)
     return away, max(size - most, least - size, 0) / max((high - low) / 2, 4096)
 
 
 def judge(rows):
-    """Of some recordings of the same thing"""
+    """Summary of recordings of the same kind"""
     all_of = [i for r in rows for i in r["intervals"][1:]]
     missed = [miss(i) for i in all_of]
     made = [m for m, i in zip(missed, all_of) if i[7]]

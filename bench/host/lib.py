@@ -38,7 +38,7 @@ def bench(name):
 
 
 class Run:
-    """A bench that runs. status: of the last guest that failed, or 0; beside: busy processes"""
+    """A running bench. status: of the last failed guest, or 0; beside: busy processes"""
 
     def __init__(self, name, beside=0):
         self.name, self.kernels, self.status, self.rows, self.beside = name, [], 0, [], beside
@@ -132,7 +132,7 @@ def mib(value):
 
 
 def table(head, rows):
-    """In Markdown, aligned as text, too: the first column left, others right"""
+    """Markdown that is aligned as text, too: the first column left, others right"""
     rows = [[str(cell) for cell in row] for row in rows]
     width = [max(len(row[i]) for row in [head] + rows) for i in range(len(head))]
 

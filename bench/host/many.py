@@ -2,8 +2,8 @@
 """Are 2000 processes in a cgroup watched within the CPU budget?
 
 Watches, in a virtual machine, a cgroup of small processes: most of them asleep, all busy, and
-some that live for a second. Each busy one uses memory of its own. What kwsmond takes is its CPU
-time after the first seconds, in which it takes more to find them all. An interval holds
+some that live for a second. Each busy process uses memory of its own. kwsmond's CPU time is
+measured after the first seconds, in which it needs more to find them all. An interval holds
 if it has the truth, with up to a tenth more for files. Takes three minutes.
 """
 import statistics

@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Estimates beside the truth, of programs as Debian has them.
+"""Estimates beside the truth, for programs as Debian has them.
 
 Boots an emulator that sees every access (bench/programs/oracle_plugin.c) and has wsmo record
 programs, most of them from their first instruction on. Prints tables: of all intervals, of
 the first and of the second. Takes about 5 minutes.
 
-The truth is a range: from what was accessed in epochs of 25 ms that are wholly in the
-window, and is mapped at its end, to what was accessed in epochs that overlap it, mapped or
-not. An interval holds if the ranges overlap; an error is how far the estimate is from the
+The truth is a range: from pages accessed in epochs of 25 ms that are wholly in the window,
+and mapped at its end, to pages accessed in epochs that overlap it, mapped or not. An
+interval holds if the ranges overlap; an error is the distance of the estimate from the
 nearer end of the truth, 0 within.
 """
 import array
@@ -74,7 +74,7 @@ def raw(name, text):
 
 
 def c_source(rng):
-    """Something for a compiler to do"""
+    """Input for a compiler"""
     names = ["f%d" % i for i in range(2500)]
     parts = ["struct s { int a[16]; double b; struct s *next; };\n"]
     for i, name in enumerate(names):
@@ -88,7 +88,7 @@ def c_source(rng):
 
 
 def programs():
-    """What is run; writes what they read"""
+    """The programs to run; writes their input"""
     rng = random.Random(1)
     os.makedirs(RAW, exist_ok=True)
     numbers = raw("numbers", "".join("%d\n" % rng.randrange(1 << 31) for _ in range(3000000)))
@@ -120,7 +120,7 @@ def started(name, *command):
 
 
 def build_plugin():
-    """Return: the environment in which QEMU loads it"""
+    """Return: the environment in which QEMU loads the plugin"""
     plugin = os.path.join(RAW, "plugin.so")
     subprocess.run(["gcc", "-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror",
                     "-shared", "-fPIC", "-pthread", "-o", plugin,
@@ -130,12 +130,12 @@ def build_plugin():
 
 
 class Log:
-    """What the plugin wrote while one program ran."""
+    """The plugin's output during one program."""
 
     def __init__(self, events, syncs):
         times = [time for what, time, _ in events if what == "sync"]
         assert len(times) == len(syncs), "%d syncs of %d" % (len(times), len(syncs))
-        # of the host's clock, and of the guest's: by the closest pairs at both ends
+        # offset of the host's clock and the guest's, by the closest pairs at both ends
         half = len(syncs) // 2
         closest = [min(range(a, b), key=lambda i: syncs[i][1] - syncs[i][0])
                    for a, b in ((0, half), (half, len(syncs)))]
@@ -165,7 +165,7 @@ class Log:
         return pages
 
     def bounds(self, pages, moves, begin, end):
-        """Pages surely and perhaps accessed between two times, at their place after moves"""
+        """Pages surely and perhaps accessed between two times, at their addresses after moves"""
         surely, perhaps = set(), set()
         for epoch, accessed in pages.items():
             start, stop = self.epochs[epoch], self.epochs.get(epoch + 1, 1 << 63)
@@ -192,7 +192,7 @@ def stack_of(maps):
 
 
 def truth(log, pages, meta, polls, begin, end):
-    """Bytes accessed in between, from and to; what is not mapped at the end may count"""
+    """Minimum and maximum of bytes accessed in between; memory unmapped at the end may count"""
     # the looks at the mappings before and after
     i = bisect.bisect_right(meta["checks"], end)
     around = meta["checks"][max(i - 1, 0):i + 1]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What wsmon and DAMON cost, alternating in one virtual machine.
+"""Costs of wsmon and DAMON, in turn in one virtual machine.
 
-Measures CPU time of the kernel threads for a page looked at, how late they are, what their
-targets lose, and what a recording takes. Other work on the machine makes the figures useless.
-The cost takes 10 minutes, all of it 40.
+Measures CPU time of the kernel threads for a page looked at, their lateness, the slowdown of
+their targets, and the cost of a recording. Other work on the machine makes the figures
+useless. The cost takes 10 minutes, everything 40.
 """
 import statistics
 
@@ -56,7 +56,7 @@ def lateness(found):
 
 
 def slowdown(rows, monitor):
-    """Median of the paired differences, and half of their middle half's width"""
+    """Median of the paired differences, and half of the interquartile range"""
     lost = sorted(1 - r[monitor] / r["none"] for r in rows)
     quarter = len(lost) // 4
     return "%.1f ± %.1f %%" % (100 * statistics.median(lost),

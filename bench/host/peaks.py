@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Are peaks found at the default attributes, with who made them, and nothing else?
+"""Are peaks found at the default attributes, with their functions, and nothing else?
 
 Records, on a live kernel, for 45 s programs that use 12 MiB and, for 1.5 s of every 12,
 102 MiB: one alone, then two at once, which share regions and processors; every other

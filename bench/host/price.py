@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a wanted precision saves, and whether intervals hold as before.
+"""Savings by a precision, and whether intervals hold as before.
 
-In a virtual machine in which each instruction takes a nanosecond (QEMU's -icount), so that other
-work on the host does not count, each workload, which knows its own working set, is recorded with
-each precision in turn. Intervals of 200 ms; those count that come after 40 others, when the number
-of regions has settled. Takes ten minutes.
+In a virtual machine under an instruction-counting clock (QEMU's -icount, 1 ns each), so that
+other work on the host does not count, each workload, which knows its own working set, is
+recorded with each precision in turn. Intervals of 200 ms; the first 40, in which the number of
+regions settles, do not count. Takes ten minutes.
   CPU    percent of one CPU
   error  median of |estimate / truth - 1|
   holds  how often the truth is in the 95 % interval; ±: half its width / truth
@@ -21,7 +21,7 @@ from judge import accuracy as judgement
 NEED = ()
 KEY = ("key", "precision")
 RAW = os.path.join(OUT, "price.raw")
-# A growing heap is over before the number of regions has settled; a file would need a disk.
+# A growing heap ends before the number of regions has settled; a file would need a disk.
 KNOWN = {x.key: x for x in patterns.PATTERNS if not x.fresh and x.key != "file"}
 PRECISIONS = ["max", "5%"]
 COUNTED = {"WSMON_QEMU": "-icount shift=0,sleep=off"}
@@ -35,7 +35,7 @@ def options(parser):
 
 
 def spent(run):
-    """Share of a CPU, and regions in force, once they have settled"""
+    """Share of a CPU, and regions in force, once settled"""
     stats = [r for r in run.records if r.type == "STATS" and r.time_ns >= run.counts_from]
     first, last = stats[0], stats[-1]
     share = (last.cpu_ns - first.cpu_ns) / (last.time_ns - first.time_ns)

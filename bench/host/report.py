@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How fast wsmo report reads a large recording, and what memory it takes.
+"""Speed and memory of wsmo report on a large recording.
 
 Makes a recording of 2000 regions and 6 working set sizes an interval, feeds it to wsmo
 record through a fake of the module, plain and packed, and has the reports read both; needs
 no guest. MB/s are of the plain recording, whichever file is read, in a second of CPU: the
-files are in the page cache, and the machine may do other things.
+files are in the page cache, and the machine may have other load.
 """
 import os
 import statistics
@@ -25,7 +25,7 @@ KEY = ("what", "of")
 WSMO = os.path.join(TOP, "out", "bin", "wsmo")
 PID = os.getpid()
 REGIONS = 2000
-CYCLE = 64  # intervals that are made; then they come again, later
+CYCLE = 64  # intervals that are generated; then they repeat, at later times
 WINDOW = 100  # intervals of the late window
 
 REPORTS = (
@@ -47,7 +47,7 @@ def wss(t):
 
 
 def intervals():
-    """(time, records): endlessly, each cycle as the first was, but for times"""
+    """(time, records), endlessly: all cycles are equal, apart from times"""
     begin = 5000 * 10**9
     made = [(struct.unpack_from("<Q", one, 8)[0], one[:8], one[16:])
             for one in sim.history(CYCLE, REGIONS, pid=PID)]
@@ -68,7 +68,7 @@ def send(module, data):
 
 
 def feed(todo):
-    """What the fake module does: one interval after the other, then END"""
+    """The fake module: sends the intervals, then END"""
     def script(module, _pids):
         for part in (r.header(5000 * 10**9), r.attrs(5000 * 10**9),
                      r.target(5000 * 10**9, PID, b"bench")):
@@ -86,7 +86,7 @@ def feed(todo):
 
 
 def high_water(pid):
-    """KiB; ru_maxrss would be that of this process if it is larger"""
+    """KiB; ru_maxrss would be this process's if that is larger"""
     try:
         with open("/proc/%d/status" % pid) as f:
             return max([int(line.split()[1]) for line in f if line.startswith("VmHWM")] or [0])
@@ -95,7 +95,7 @@ def high_water(pid):
 
 
 def run(*command):
-    """Seconds, of CPU, and KiB of memory that a command takes"""
+    """(seconds, seconds of CPU, KiB of memory) of a command"""
     kib = 0
     before = time.monotonic()
     p = subprocess.Popen(command, env=ENV, stdout=subprocess.DEVNULL)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Is the working set of real services within what can be known of it otherwise?
+"""Is the working set of real services within independently known bounds?
 
-Watches services of several processes in a cgroup. In turn, clear_refs and smaps tell what each
-process used of each mapping. What all used together is at least the most that one of them
-used, and at most their sum, or what is there. Memory that one process maps alone has no such
-doubt. Processes that ended are not in these bounds.
+Watches services of several processes in a cgroup. In turn, clear_refs and smaps give each
+process's use of each mapping. The use of all together is at least the maximum over the
+processes, and at most their sum, or all that is there. Memory mapped by one process alone
+is known exactly. Processes that ended are not in these bounds.
 """
 import statistics
 

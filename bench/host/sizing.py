@@ -2,9 +2,9 @@
 """Refaults and slowdown under memory limits: predicted by wsmo report sizing, and measured.
 
 Records workloads without a limit in a virtual machine with swap on zram, then gives each a
-memory cgroup with three of the limits that were predicted for, counts refaults, and times
-how much longer real programs take to answer. --icount makes times those of instructions:
-an emulator of one processor, on which other work of this machine has no influence.
+memory cgroup with three of the predicted limits, counts refaults, and times how much longer
+real programs take to answer. --icount measures time in instructions: an emulator of one
+processor, independent of other work on this machine.
 """
 from host.lib import form, mib, one_of, percent, table
 
@@ -35,8 +35,8 @@ def measure(args, run):
 
 
 def refaults(run):
-    """That the program waited for, in a second at the pace of the recording. A fault on a file may
-    read pages around its own: the kernel counts a refault for each of these"""
+    """Refaults that the program waited for, in a second at the recording's pace. A fault on a file
+    may read pages around its own: the kernel counts a refault for each of these"""
     return run["major_faults_per_s"] / run["pace"]
 
 
@@ -55,7 +55,7 @@ def tables(rows):
           interval([r["predicted"]["refaults%s_per_s" % k] for k in ("", "_low", "_high")], "%.0f"),
           form(refaults(r), "%.0f"), form(ratio(refaults(r), r["predicted"]["refaults_per_s"]), "%.2f")]
          for r in rows]),
-        # of programs that are asked; patterns wait for nobody
+        # only of programs with requests; patterns wait for nothing
         "sizing: slowdown": table(
             ["workload", "limit, MiB", "slowdown predicted", "measured", "ratio", "waited, by PSI"],
             [[r["workload"], mib(r["limit"]),

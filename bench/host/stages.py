@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a sample costs, by stage, and what reading the entries alone would.
+"""The cost of a sample by stage, and that of reading the entries alone.
 
 A process that uses all of its memory, or none, with a budget that does not limit. The limit
-is a loop in the same guest that reads the entries of as many pages in address order, and
-does nothing else. Takes five minutes.
+is a loop in the same guest that only reads the entries of as many pages in address order.
+Takes five minutes.
 """
 from host.lib import table
 

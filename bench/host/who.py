@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """What do hint faults cost, and how often do the intervals of wsmo report who hold the truth?
 
-Slowdown: pairs of programs that do nothing but access memory, monitored at the defaults
-without and with --who at 100, 1000 and 10000 pages a second, in a virtual machine. Takes ten
-minutes.
+Slowdown: pairs of programs that only access memory, monitored at the defaults without and
+with --who at 100, 1000 and 10000 pages a second, in a virtual machine. Takes ten minutes.
 Coverage: recordings of threads that read and write memory in known proportions, at the same
-rates, in slices. Of each slice, each function's share and interval are what wsmo report who
-says of it. Takes ten minutes.
+rates, in slices. In each slice, wsmo report who gives each function's share and interval.
+Takes ten minutes.
 """
 import json
 import math
@@ -23,17 +22,17 @@ RATES = (0, 100, 1000, 10000)
 RAW = os.path.join(OUT, "who")
 SOURCE = os.path.join(TOP, "tests/selftests/programs/touch.c")
 WSMO = os.path.join(TOP, "out/bin/wsmo")
-# At each rate: seconds of a slice, and of all
+# By rate: seconds of a slice, and of all
 SLICES = {100: (3, 180), 1000: (5, 60), 10000: (5, 60)}
-# Until the first slice: the regions find out what is in use
+# Seconds before the first slice, in which regions adapt
 SETTLE = 3
-# Of touch.c: the thread of each access, and what is in its line
+# For touch.c: the thread of each access, and a part of its source line
 ACCESSES = {("read_a", "reads"): ("alpha", "sum += a["), ("write_b", "writes"): ("beta", "++b_now"),
             ("read_c", "reads"): ("beta", "sum += c["), ("write_c", "writes"): ("beta", "++c_now"),
             ("copy_e", "reads"): ("alpha", "was = e["), ("copy_e", "writes"): ("alpha", "= was;")}
-# What these lines access besides
+# Variables that these lines access, too
 VARIABLES = ("a", "b", "c", "sum", "b_now", "c_now")
-# Pages that each is the first to touch after a random moment
+# Pages that each touches first after a random moment
 TRUTH = {"apart": {("read_a", "reads"): 2048, ("write_b", "writes"): 1024,
                    ("read_c", "reads"): 768, ("write_c", "writes"): 256,
                    ("copy_e", "reads"): 512, ("copy_e", "writes"): 512},
@@ -60,7 +59,7 @@ def cover(run):
     program = os.path.join(OUT, "touch")
     shutil.rmtree(RAW, ignore_errors=True)
     os.makedirs(RAW)
-    # where the guest finds it, too, so that there are names here
+    # at a path that exists in the guest, too, so that names are found here
     subprocess.run(["gcc", "-g", "-O2", "-pthread", "-o", program, SOURCE], check=True)
     todo = {"program": program, "layouts": list(TRUTH),
             "seconds": {rate: SETTLE + seconds + 1 for rate, (_, seconds) in SLICES.items()}}
@@ -84,7 +83,7 @@ def way_of(row):
 
 
 def is_wrong(row, lines, layout):
-    """Is it not as touch.c does it? None if it is of other memory"""
+    """Does the row contradict touch.c? None if it is of other memory"""
     access, thing = (row["function"], way_of(row)), row["object"] or ""
     if access not in TRUTH[layout]:
         return True if thing.startswith("array_") else None
@@ -97,7 +96,7 @@ def is_wrong(row, lines, layout):
 
 
 def judge(done):
-    """A row of what the slices of a recording say"""
+    """A row with the results of a recording's slices"""
     layout, path = done["layout"], os.path.join(RAW, done["file"])
     seconds, slices = SLICES[done["rate"]][0], SLICES[done["rate"]][1] // SLICES[done["rate"]][0]
     with open(SOURCE) as f:
@@ -106,7 +105,7 @@ def judge(done):
     wrong = [row for row, w in whole if w]
     for row in wrong:
         say("wrong: %s" % row)
-    # besides what is known, stacks and libraries
+    # other memory: stacks and libraries
     known = 1 - sum(row["share"] for row, w in whole if w is None)
     pages = sum(TRUTH[layout].values())
     functions = {access: {"name": "%s %s" % access, "truth": known * n / pages, "cases": 0, "held": 0,

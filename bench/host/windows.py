@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Is the estimate of each of several windows unbiased, does its interval hold?
+"""Is the estimate of each of several windows unbiased, and does its interval hold?
 
 Records, in a virtual machine, processes that touch the same pages all the time: 2, 10
 and 30 % of 512 MiB at random, and every 11th page. So the truth is the same for all
 windows. All four are targets of one session; a recording takes half a minute, each has
 a seed of its own. The error is the mean over a recording, with its standard error.
-Intervals that end before a window has passed once are left out.
+Intervals that end before the first full window are left out.
 """
 import statistics
 import time
@@ -25,7 +25,7 @@ def options(parser):
 
 
 def judge(recordings):
-    """By pattern and window: the error a recording has in the mean, over recordings."""
+    """By pattern and window: the mean error of each recording, averaged over recordings."""
     rows = []
     for pattern in (*PATTERNS, None):
         for window in WINDOWS:

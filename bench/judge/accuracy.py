@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What came of a pattern: each method's figures against the truth of their time."""
+"""Results of a pattern: each method's figures against the truth of their time."""
 import csv
 import json
 import os
@@ -15,16 +15,16 @@ from peers import damon
 
 WSMO = os.path.join(TOP, "out/bin/wsmo")
 
-# Samples of the truth come each 10 ms. A workload that sat in a page fault for longer
-# than this (ns) has touched who knows what when.
+# Samples of the truth come each 10 ms. If a workload sat in a page fault for longer
+# than this (ns), it is unknown when it touched which pages.
 STUCK = 50e6
 
 
 class Case(NamedTuple):
-    """One figure: of which target, what is true, what was reported.
+    """One figure: its target, the truth, the reported value.
 
-    The truth is known at its samples; between two it is no more than between
-    them, which is all an interval is held to.
+    The truth is known at its samples only; in between it is between the two, and an
+    interval has to meet no more than that.
     """
     target: int
     true: float
@@ -39,16 +39,16 @@ class Case(NamedTuple):
 
 
 class Truth(witness.Truth):
-    """A truth file with what the figures are held against."""
+    """A truth file, as figures are compared with it."""
 
     def __init__(self, path, first_window):
         super().__init__(path)
         self.first_window, self.known = first_window, {}
 
     def at(self, t, window):
-        """The working set at a time and its bounds; None where it is not known.
+        """The working set at a time and its bounds; None where unknown.
 
-        A truth of one window alone is that of all windows: what is used does not change.
+        The truth of a single window is that of all windows: the set does not change.
         """
         first = window == self.first_window or not self.windows
         pair = self.around(t, None if first else window)
@@ -65,7 +65,7 @@ class Truth(witness.Truth):
 
 
 class Run:
-    """One measurement of one method, as read from its files."""
+    """One measurement of one method, read from its files."""
 
     def __init__(self, directory, run, aggr_ms, first_window=None):
         self.__dict__.update(run)
@@ -109,7 +109,7 @@ class Recording(Run):
                                       r.bytes, r.low, r.high)]
 
     def map_errors(self):
-        """Of the regions' parts (--fine), and of the regions themselves."""
+        """Errors of the regions' parts (--fine), and of the regions themselves."""
         return [[error for _, error in self.map_errors_of(option, self.counts_from)]
                 for option in (["--fine"], [])]
 
@@ -177,13 +177,13 @@ KINDS = {"wsmon": Recording, "damon": Trace, "clear_refs": Referenced}
 
 
 def sizes(cases, what):
-    """The median for each target, of the cases in which there was anything."""
+    """The median for each target, of the cases that are not empty."""
     return [median(getattr(c, what) for c in cases if c.target == target and c.true)
             for target in sorted({c.target for c in cases})]
 
 
 def figures(runs, cls, window_ms):
-    """Of one method and window, over all its runs."""
+    """Figures of one method and window, over all its runs."""
     cases = [case for run in runs for case in run.cases(cls, window_ms)]
     hot = [c for c in cases if c.true]
     return {"bytes": sizes(cases, "reported"), "true": sizes(cases, "true"), "cases": len(cases),
@@ -192,7 +192,7 @@ def figures(runs, cls, window_ms):
 
 
 def intervals(cases):
-    """How wsmon's intervals did."""
+    """Coverage and width of wsmon's intervals."""
     hot = [c for c in cases if c.true]
     return {"covered": sum(c.covered() for c in cases),
             "half_width": median((c.high - c.low) / 2 / c.true for c in hot)}
@@ -203,7 +203,7 @@ def mean(values):
 
 
 def located(runs):
-    """The error of the region maps; for DAMON the better of its two readings."""
+    """The error of the region maps; for DAMON of the better of its two readings."""
     errors = [e for run in runs["damon"] for e in run.map_errors()]
     fine, coarse = zip(*[run.map_errors() for run in runs["wsmon"]])
     after = {}
@@ -217,7 +217,7 @@ def located(runs):
 
 
 def judge(pattern, directory):
-    """A result for each window of a pattern that was collected in the directory."""
+    """A result for each window of a pattern whose files are in the directory."""
     with open(os.path.join(directory, "meta.json")) as f:
         meta = json.load(f)
     runs = {name: [kind(directory, run, meta["aggr_ms"]).read() for run in meta["runs"]

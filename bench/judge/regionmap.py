@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where the working set is: regions a monitor reports against the truth."""
+"""Where the working set is: a monitor's regions against the truth."""
 import bisect
 
 SETTLE = 5		# intervals after a change until the map counts
 
 
 def error(regions, truth, bounds):
-    """Mean over the bytes within bounds of |share reported - true share|.
+    """Mean over the bytes within bounds of |reported share - true share|.
 
-    Both are lists of (start, end, share), disjoint and in order; what is in none
-    has the share 0.
+    Both are lists of (start, end, share), disjoint and in order; the rest has
+    share 0.
     """
     lo, hi = bounds
     edges = {lo, hi}
@@ -33,10 +33,10 @@ def _shares(segments, edges):
 
 
 def settled(truth, window_ns, t):
-    """Has the truth not changed for a while at t?
+    """Has the truth been unchanged for a while at t?
 
-    Both what becomes hot and what falls out of the window, one later, is of one
-    change: the time of the first counts.
+    Memory that becomes hot, and memory that falls out of the window one window later,
+    are one change: its first time counts.
     """
     changed = None
     for when in sorted({m[0] for m in truth.maps}):

@@ -4,7 +4,7 @@ import time
 
 
 def referenced(pid, bounds):
-    """Bytes of the mappings within bounds that smaps calls referenced."""
+    """Referenced bytes by smaps, of the mappings within bounds."""
     total, inside = 0, False
     with open("/proc/%d/smaps" % pid) as f:
         for line in f:
@@ -17,7 +17,7 @@ def referenced(pid, bounds):
 
 
 def watch(pids, bounds, window_s, cycles):
-    """[(time_ns, index of the process, bytes)], and the CPU seconds that it took"""
+    """[(time_ns, index of the process, bytes)], and the CPU seconds spent"""
     rows, cpu = [], 0
     for _ in range(cycles):
         start = time.process_time()

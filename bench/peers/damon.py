@@ -8,14 +8,14 @@ import subprocess
 import time
 
 ADMIN = "/sys/kernel/mm/damon/admin/kdamonds/"
-# from 6.17 on it may watch all memory from boot on, and be the only one
+# Linux 6.17 and later: it may watch all memory from boot on, and excludes other users
 STAT = "/sys/module/damon_stat/parameters/enabled"
 TRACING = "/sys/kernel/tracing/"
 EVENT = TRACING + "events/damon/damon_aggregated/enable"
 AGGR_US = 100000		# the default
-CHECKS = 20			# samplings an aggregation interval, at the defaults, too
+CHECKS = 20			# samplings an aggregation interval, as at the defaults
 FOREVER = (1 << 32) - 1
-# 4 % of the accesses that there could be are to be seen, in three aggregation intervals
+# see 4 % of the possible accesses, in three aggregation intervals
 GOAL = {"access_bp": 400, "aggrs": 3, "max_sample_us": 10000000, "min_sample_us": 5000}
 LINE = re.compile(r"(\d+)\.(\d+): damon_aggregated: target_id=(\d+) nr_regions=(\d+) "
                   r"(\d+)-(\d+): (\d+) (\d+)")
@@ -27,7 +27,7 @@ def _put(path, value):
 
 
 def stop_stat():
-    """It is the only DAMON then, and clears Accessed bits that others look at"""
+    """It would exclude other users of DAMON, and clears Accessed bits that others look at"""
     if os.path.exists(STAT):
         _put(STAT, "N")
 
@@ -64,23 +64,23 @@ class Kdamond:
 
 
 class Damon(Kdamond):
-    """Monitors processes from now on."""
+    """Monitors processes."""
 
     def __init__(self, pids, aggr_us=AGGR_US, update_us=1000000, regions=None, tuned=False):
-        """@regions: at least and at most; @tuned: by itself, to the goal that its authors name"""
+        """@regions: (minimum, maximum); @tuned: tunes itself, to the goal that its authors name"""
         super().__init__(pids, aggr_us)
         attrs = self.context + "monitoring_attrs/"
         self.intervals = attrs + "intervals/"
         _put(self.intervals + "update_us", update_us)
         if regions:
-            # the larger first: min may not be above max at any moment
+            # the maximum first: min may not be above max at any time
             _put(attrs + "nr_regions/max", regions[1])
             _put(attrs + "nr_regions/min", regions[0])
         for name, value in GOAL.items() if tuned else ():
             _put(self.intervals + "intervals_goal/" + name, value)
         _put(TRACING + "trace_clock", "mono")
-        # else the scheduler is patched whenever a tracepoint is enabled: a needless
-        # cost, and under QEMU now and then a crash
+        # otherwise each enabled tracepoint patches the scheduler: a needless cost, and
+        # under QEMU now and then a crash
         _put(TRACING + "options/record-cmd", "0")
         self.pipe = os.open(TRACING + "trace_pipe", os.O_RDONLY | os.O_NONBLOCK)
         _put(EVENT, 1)
@@ -88,7 +88,7 @@ class Damon(Kdamond):
         self.began, self.cpu_began = time.monotonic(), self.cpu_ns()
 
     def cpu(self):
-        """Share of one CPU its thread took so far."""
+        """Share of one CPU its thread has used so far."""
         return (self.cpu_ns() - self.cpu_began) / 1e9 / (time.monotonic() - self.began)
 
     def tuned(self):
@@ -101,7 +101,7 @@ class Damon(Kdamond):
         return found
 
     def read(self, seconds):
-        """What it says in the next seconds, as text."""
+        """Its output of the next seconds, as text."""
         text, end = [], time.monotonic() + seconds
         while time.monotonic() < end:
             select.select([self.pipe], [], [], 0.2)
@@ -127,10 +127,10 @@ class Damon(Kdamond):
 
 
 class Schemes(Kdamond):
-    """Acts on a process from now on, with the rules of a preset of wsmo act and its quotas.
+    """Acts on a process, with the rules and quotas of a preset of wsmo act.
 
-    psi_us: its quota goal, microseconds a second that tasks are to wait for memory. What is
-    oldest goes first then, as with wsmo act.
+    psi_us: its quota goal, microseconds a second that tasks wait for memory. Then the
+    oldest memory goes first, as with wsmo act.
     """
 
     def __init__(self, pid, preset, bytes_per_s=256 << 20, cpu_ms=500, psi_us=None):
@@ -172,7 +172,7 @@ class Schemes(Kdamond):
 
 
 def parse(text):
-    """[(time_ns, target, [(start, end, nr_accesses)])]; incomplete ones are left out."""
+    """[(time_ns, target, [(start, end, nr_accesses)])]; incomplete snapshots are left out."""
     snapshots, regions, key = [], [], None
     for m in LINE.finditer(text):
         seconds, micro, target, nr, start, end, accesses, _ = map(int, m.groups())
@@ -187,8 +187,8 @@ def parse(text):
 def wss(snapshots, ranges):
     """As damo computes it: regions with at least one access, in full.
 
-    Of several snapshots, those of a longer window, whatever had one in any. Only
-    what lies within the ranges.
+    Several snapshots give a longer window: memory with an access in any of them. Only
+    within the ranges.
     """
     total, done = 0, 0
     for start, end in sorted((max(s, lo), min(e, hi)) for regions in snapshots

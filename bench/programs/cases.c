@@ -3,12 +3,12 @@
  * cases turns COUNT BYTES HOLD_MS small|huge
  * cases vast BYTES HOT
  *
- * Workloads of other projects. turns: COUNT regions, each accessed for HOLD_MS, one after the
- * other and again (DAMON's access_memory, masim's stairs and zigzag).
+ * Workloads of other projects. turns: COUNT regions, each accessed for HOLD_MS, in turn,
+ * again and again (DAMON's access_memory, masim's stairs and zigzag).
  * vast: HOT bytes are accessed among BYTES, in huge pages; one file of at most 2 GiB is mapped
- * as often as it takes, so that terabytes need only their page tables (Telescope's cases).
+ * repeatedly, so that terabytes need only their page tables (Telescope's cases).
  *
- * Touches every 50 ms. Says "ready START END HOT_START HOT_END"; runs until a signal.
+ * Touches every 50 ms. Prints "ready START END HOT_START HOT_END"; runs until a signal.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -49,7 +49,7 @@ static void ready(const char *at, size_t bytes, const char *hot, size_t hot_byte
 	fflush(stdout);
 }
 
-/* Sleep until the next multiple of the period. Return: how many there were since @began */
+/* Sleep until the next multiple of the period. Return: number of periods since @began */
 static long next_period(const struct timespec *began)
 {
 	struct timespec t;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * children.c - for each line "N WHAT" on stdin, prints N times in nanoseconds: of fork()
- * to the end of wait() for a child that exits at once ("fork"), that executes this program
- * to do so ("exec"), and of a system call ("call"); at last the mean CPU time of one, with
- * that of the child
+ * children.c - for each line "N WHAT" on stdin, prints N times in nanoseconds: from fork()
+ * to the end of wait() for a child that exits at once ("fork"), or that executes this
+ * program first ("exec"), and of a system call ("call"); finally the mean CPU time of one,
+ * including the child's
  *
  * children sleepers N: has N children that sleep, and prints a line when they are there
  */

@@ -2,9 +2,9 @@
 /*
  * groups.c KIND WORKERS MIB PERCENT USERS LIVES_MS [probe] - processes that use pages at random
  *
- * Each of WORKERS uses, every 50 ms, PERCENT of the pages of MIB, other pages than the
- * next one: of private memory (KIND own), of a memfd or a file that all map (memfd, file),
- * or of memory of its parent, of which it has written a tenth itself (fork). Only the first
+ * Every 50 ms each of WORKERS uses PERCENT of the pages of MIB; each worker uses other pages.
+ * The pages are of private memory (KIND own), of a memfd or a file that all map (memfd, file),
+ * or of the parent's memory, of which the worker has written a tenth (fork). Only the first
  * USERS do. With LIVES_MS a worker lives for so long, and another one follows.
  *
  * Prints how many KiB all use together, and the sum over them. With LIVES_MS, a line for each
@@ -12,8 +12,8 @@
  * CLOCK_MONOTONIC, and how many KiB.
  *
  * With "probe" a second thread of each worker maps, writes and unmaps a page every
- * millisecond. For each line of standard input the longest time that took since the last
- * line is printed, in ns.
+ * millisecond. For each line of standard input it prints the longest time that this took
+ * since the last line, in ns.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -48,7 +48,7 @@ static int uses(unsigned int worker, unsigned long page)
 	return worker % workers < users && hash((worker + 1UL) << 32 | page) % 100 < percent;
 }
 
-/* Of memory of the parent, worker has a page of its own */
+/* The worker has a page of its own, in memory of the parent */
 static int wrote(unsigned int worker, unsigned long page)
 {
 	return family && !(hash((worker + 1UL) << 40 | page) % 10);
@@ -79,7 +79,7 @@ static void *probe(void *mine)
 	struct timespec pause = { 0, 1000000 };
 	volatile unsigned long *longest = mine;
 
-	/* it waits for locks, not for processors */
+	/* the probe must wait for locks, not for processors */
 	setpriority(PRIO_PROCESS, 0, -20);
 	for (;; nanosleep(&pause, NULL)) {
 		unsigned long begin = now(), took;

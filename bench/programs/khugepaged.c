@@ -2,11 +2,11 @@
 /*
  * khugepaged.c - a heap that grows by 4 MiB a second, piece by piece
  *
- * It fills 48 MiB first. Each 50 ms it touches every 4th page of the second third of that, and
- * fills what it has got since. As brk() moves by little at a time, no fault gets a huge page: what
- * is huge later, khugepaged has made.
+ * It fills 48 MiB first. Each 50 ms it touches every 4th page of their second third, and
+ * fills the new piece. brk() moves by little at a time, so no fault gets a huge page: all
+ * huge pages are made by khugepaged.
  *
- * Prints "TIME_NS ADDRESS BYTES STEP" of what it touches all the time, then of each piece.
+ * Prints "TIME_NS ADDRESS BYTES STEP" of the memory touched all the time, then of each piece.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -3,10 +3,10 @@
  * many.c BUSY ASLEEP KIB SHORT_MS [forked] - many small processes
  *
  * BUSY processes write all of KIB of memory of their own every 100 ms, ASLEEP others have
- * written 16 KiB and sleep. Each SHORT_MS (0: never) another one begins, that writes KIB
- * and lives for a second. All execute this program, unless they are "forked".
- * Prints "ready" when BUSY and ASLEEP run, and for each line of input how many short ones
- * have begun.
+ * written 16 KiB and sleep. Each SHORT_MS (0: never) a short-lived one begins, writes KIB
+ * and lives for a second. All execute this program, unless "forked".
+ * Prints "ready" when BUSY and ASLEEP run, and for each line of input the number of
+ * short-lived processes so far.
  */
 #define _GNU_SOURCE
 #include <poll.h>

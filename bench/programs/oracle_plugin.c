@@ -3,13 +3,13 @@
  * oracle_plugin.c - which pages each address space accesses, and when
  *
  * A plugin of QEMU's translator (TCG, plugin API version 1: QEMU 4.2 to 8.x). It
- * sees every access a guest makes: loads and stores of programs, the kernel's on
- * their behalf (copy_to_user()), and the instructions that are executed. Of those
- * below the middle of the address space it writes (epoch, address space, page),
- * once an epoch. An address space is known by its page tables, CR3.
+ * sees every access of a guest: loads and stores of programs, the kernel's on
+ * their behalf (copy_to_user()), and instruction fetches. For those below the
+ * middle of the address space it writes (epoch, address space, page), once an
+ * epoch. An address space is identified by its page tables, CR3.
  *
- * The guest talks to it by touching one agreed page, see enum command. Whoever does
- * that is part of the measurement and not written.
+ * The guest talks to it by touching one agreed page, see enum command. A process
+ * that does is part of the measurement, and its accesses are not written.
  *
  * usage: -plugin oracle_plugin.so,out=FILE[,epoch_ms=N]
  */
@@ -22,7 +22,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Debian has no package with qemu-plugin.h: this is what is used of it. */
+/* Debian has no package with qemu-plugin.h: these are the parts used here. */
 typedef uint64_t qemu_plugin_id_t;
 typedef uint32_t qemu_plugin_meminfo_t;
 struct qemu_info;
@@ -47,7 +47,7 @@ const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 
-/* The API has no access to registers, but QEMU exports what its gdb stub uses. */
+/* The API has no access to registers, but QEMU exports the functions of its gdb stub. */
 struct byte_array {		/* GLib's GByteArray */
 	uint8_t *data;
 	unsigned int len;
@@ -61,12 +61,12 @@ int x86_cpu_gdb_read_register(void *cpu, struct byte_array *array, int n);
 
 int qemu_plugin_version = 1;
 
-/* Where the guest maps a page of its own to give commands: by the byte it touches. */
+/* The guest maps a page here for commands: the touched byte is the command. */
 #define COMMANDS	0x6d6f6e000000ULL
 enum command {
-	SYNC = 0,	/* write what time it is */
+	SYNC = 0,	/* write the time */
 	ON = 64,	/* write accesses from now on */
-	OFF = 128,	/* no longer, and have all of it in the file */
+	OFF = 128,	/* stop, and flush the file */
 };
 
 #define PAGE_BITS	12
@@ -78,10 +78,10 @@ enum command {
 #define CPUS		64
 
 /**
- * struct cpu - an emulated processor, of which one thread takes care
+ * struct cpu - an emulated processor, run by one thread
  * @space: number of its address space
- * @moved: CR3 is about to be written: @space is not known
- * @seen:  records written lately, in order not to write them again; it forgets some
+ * @moved: CR3 is about to be written: @space is unknown
+ * @seen:  recent records, not to be written again; may forget some
  * @reg:   for the gdb stub
  */
 struct cpu {
@@ -92,8 +92,8 @@ struct cpu {
 };
 
 static struct cpu cpus[CPUS];
-static uint64_t spaces[SPACES];		/* CR3 of each; 0 is that of none */
-static bool measuring[SPACES];		/* it gives commands: not to be written */
+static uint64_t spaces[SPACES];		/* CR3 of each; 0 for none */
+static bool measuring[SPACES];		/* it gives commands: not written */
 static volatile uint64_t epoch;
 static volatile bool on;
 static FILE *accesses, *events;
@@ -113,7 +113,7 @@ static void event(const char *what, uint64_t number)
 	fprintf(events, "%s %lu %lu\n", what, now(), number);
 }
 
-/* An epoch a file has is one that began as the file says. */
+/* An epoch in the file begins when the file says so. */
 static void *tick(void *unused)
 {
 	for (;;) {
@@ -137,7 +137,7 @@ static void find_space(struct cpu *cpu, unsigned int nr)
 	g_byte_array_set_size(cpu->reg, 0);
 	x86_cpu_gdb_read_register(qemu_get_cpu(nr), cpu->reg, GDB_CR3);
 	memcpy(&cr3, cpu->reg->data, sizeof(cr3));
-	cr3 &= ~0x1fffULL;	/* PCID; the half of page table isolation */
+	cr3 &= ~0x1fffULL;	/* without PCID and the half of page table isolation */
 	pthread_mutex_lock(&lock);
 	for (i = 1; i < SPACES - 1 && spaces[i] && spaces[i] != cr3; i++)
 		;
@@ -212,7 +212,7 @@ static bool writes_cr3(const struct qemu_plugin_insn *insn)
 	const uint8_t *code = qemu_plugin_insn_data(insn);
 	size_t size = qemu_plugin_insn_size(insn);
 
-	/* REX.B may come first */
+	/* REX.B may be the first byte */
 	if (size && (code[0] & 0xf0) == 0x40)
 		code++, size--;
 	return size == 3 && code[0] == 0x0f && code[1] == 0x22 && (code[2] & 0x38) == 0x18;
@@ -272,7 +272,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int a
 	}
 	for (int i = 0; i < CPUS; i++)
 		cpus[i].moved = true;
-	/* signals are QEMU's */
+	/* signals are for QEMU's own threads */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (pthread_create(&ticker, NULL, tick, NULL))

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kinds - processes and memory of kinds that tools get wrong, each of which knows its truth
+ * kinds - processes and memory that tools easily get wrong, each with its known truth
  *
  *	kinds KIND [SECS]	be one of that kind for SECS (3600)
- *	kinds --list		what kinds there are
+ *	kinds --list		list the kinds
  *
- * Each touches USED bytes of memory each 50 ms, and has touched IDLE bytes once, unless its
- * line says otherwise. It prints, when that is so,
+ * Unless its line says otherwise, a kind touches USED bytes of memory each 50 ms, and has
+ * touched IDLE bytes once. When it has, it prints
  *
  *	ready pid=PID used=BYTES resident=BYTES slack=BYTES
  *
- * PID is the process to watch, as the program that started this one sees it; "resident" is at
- * least in memory, as /proc counts it for all its processes together, 0 if that is not known. What the program itself
- * uses (text, stack, libc) comes on top: less than "slack". Later, if a busy machine keeps it from running,
+ * PID is the process to watch, in the namespace of the caller. "resident" is the minimum in
+ * memory by /proc, for all its processes together; 0: not known. Text, stack and libc of the
+ * program come on top: less than "slack". Later, if a busy machine keeps it from running:
  *
  *	late ms=MS
  *
- * Exit status: 0; 2 usage; 4 this kernel cannot do it, which a sentence says.
+ * Exit status: 0; 2 usage; 4 this kernel lacks the kind, and a sentence says why.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -58,7 +58,7 @@
 #ifndef SLACK_MIB
 #define SLACK_MIB 1
 #endif
-/* Two passes within a sampling interval: in an emulator each pass fills the TLB anew, for each kind that runs */
+/* Two passes within a sampling interval; not more: in an emulator each pass fills the TLB anew */
 #define PASS_MS 50
 
 static void cannot(const char *why)
@@ -76,7 +76,7 @@ static void *must_map(size_t size, int prot, int flags, int fd)
 	return p;
 }
 
-/* Anonymous memory of pages of 4 KiB: what is huge is a kind of its own */
+/* Anonymous memory of pages of 4 KiB: huge pages are kinds of their own */
 static char *memory(size_t size)
 {
 	char *p = must_map(size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
@@ -85,7 +85,7 @@ static char *memory(size_t size)
 	return p;
 }
 
-/* Memory that begins at a huge page's address */
+/* Memory at the address of a huge page */
 static char *huge_memory(size_t size)
 {
 	char *p = must_map(size + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
@@ -124,8 +124,8 @@ static void ready(size_t used, size_t resident)
 }
 
 /*
- * Say so if a pass over the memory ended this late: its truth may not hold, as there may be a
- * second in which not all was used
+ * Report a pass over the memory that ended this late: the truth may not hold, as there may be
+ * a second in which not all memory was used
  */
 #define LATE_MS	450
 
@@ -155,7 +155,7 @@ static void *work(void *p)
 	return NULL;
 }
 
-/* Memory that was used once, and memory that is in use */
+/* IDLE bytes that were used once, and USED bytes that are in use */
 static char *usual(void)
 {
 	touch(memory(IDLE), IDLE);
@@ -191,7 +191,7 @@ static pthread_t thread(void *(*f)(void *), void *arg)
 	return t;
 }
 
-/* A process; it dies with its parent */
+/* A process that dies with its parent */
 static pid_t process(void (*f)(void))
 {
 	pid_t pid = fork();
@@ -242,7 +242,7 @@ static void children_before(void)
 	rest();
 }
 
-/* What children do in a second with what they have for themselves: at most a page each fault */
+/* Children use their own memory slowly, in a second, by at most a page each fault */
 static void add_children(int nr)
 {
 	struct rusage all;
@@ -306,7 +306,7 @@ static void *read_all(void *p)
 	return NULL;
 }
 
-/* What it reads is its own and its child's by turns */
+/* Memory that belongs to it and its child by turns */
 static void shared_at_times(void)
 {
 	thread(read_all, usual());
@@ -321,7 +321,7 @@ static void shared_at_times(void)
 	}
 }
 
-/* The memory is a file's, and stays while programs come and go */
+/* Memory of a file, which stays while programs come and go */
 #define EXECS_FD 100
 
 static void execs_on(void)
@@ -342,13 +342,13 @@ static void execs(void)
 
 	if (fd < 0 || ftruncate(fd, USED) || dup2(fd, EXECS_FD) < 0)
 		cannot("memfd_create");
-	/* each begins anew, with what a program makes of its libraries */
+	/* each program begins anew, and its libraries write to their data */
 	slack += MIB(4);
 	ready(USED, 0);
 	execs_on();
 }
 
-/* SIGUSR1: another program gets the pid of the one that is watched */
+/* SIGUSR1: another program gets the pid of the watched one */
 static pid_t process_as(pid_t pid, void (*f)(void))
 {
 	struct clone_args args = {
@@ -502,7 +502,7 @@ static void ns_user(void)
 	in_namespace(CLONE_NEWUSER);
 }
 
-/* In a cgroup of its own, which another user has made in one that is his */
+/* A cgroup made by another user within a cgroup delegated to that user */
 static void delegated(void)
 {
 	static const char *const files[] = { "", "/cgroup.procs", "/cgroup.subtree_control" };
@@ -550,7 +550,7 @@ static void thp_fault(void)
 	work(p);
 }
 
-/* Half of the memory is used, of small pages; then all of it is made huge, again and again */
+/* Half of the memory is used, in small pages; then all of it is made huge, again and again */
 static void collapse(void)
 {
 	char *p = huge_memory(IDLE + USED);
@@ -616,7 +616,7 @@ static void shmem_huge(void)
 	work(p);
 }
 
-/* 8 MiB of pages that are alike, in two processes: one page, or a few hundred */
+/* 8 MiB of equal pages, in two processes: merged to one page, or a few hundred */
 static char *ksm_memory;
 
 static void ksm_works(void)
@@ -648,14 +648,14 @@ static void ksm(void)
 			break;
 		pause_ms(200);
 	}
-	/* what is merged stays so */
+	/* merged pages stay merged */
 	write_file("/sys/kernel/mm/ksm/sleep_millisecs", "200");
-	/* what a shared page may stand for at most: ksm/max_page_sharing, 256 */
+	/* a shared page stands for at most 256 pages (ksm/max_page_sharing) */
 	ready(2 * USED / 256, 0);
 	ksm_works();
 }
 
-/* Memory that is only read, and was never written: no memory */
+/* Memory that was read, but never written, is no memory */
 static void zero_page(void)
 {
 	char *zero = memory(IDLE), *p = memory(USED);
@@ -690,7 +690,7 @@ static void hugetlb_shared(void)
 	hugetlb(MAP_SHARED);
 }
 
-/* The same pages of a file, three times in one process */
+/* The same pages of a file, mapped three times in one process */
 static void memfd_thrice(void)
 {
 	int fd = memfd_create("kinds", MFD_CLOEXEC);
@@ -723,7 +723,7 @@ static void lazily_freed(void)
 	work(p);
 }
 
-/* Was in swap: half of it comes back, and is in use */
+/* Swapped out: half of it comes back, and is in use */
 static void swapped(void)
 {
 	char *p = memory(USED + IDLE);
@@ -819,7 +819,7 @@ static void mappings_65000(void)
 	work(used);
 }
 
-/* Memory that is mapped, used, and unmapped, over and over, within the window */
+/* Memory that is mapped, used, and unmapped within the window, over and over */
 static void unmapped(void)
 {
 	touch(memory(IDLE), IDLE);
@@ -858,7 +858,7 @@ static void unlinked(void)
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 
 	exe[n < 0 ? 0 : n] = '\0';
-	/* only what deleted() made */
+	/* remove only files made by deleted() */
 	if (!strncmp(exe, "/tmp/kinds.", 11))
 		unlink(exe);
 	usual_work();

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The programs of tests/kinds; included by the top Makefile. They are built here, as compilers take
-# long in a guest. A kind whose compiler is not there is left out; its test is skipped.
+# The programs of tests/kinds; included by the top Makefile. They are built here, as compilers are
+# slow in a guest. A kind without a compiler is left out, and its test is skipped.
 
 KINDS_DIR := tests/kinds
 KINDS_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror
@@ -17,7 +17,7 @@ out/bin/kinds out/bin/kinds-pie out/bin/kinds-asan: $(KINDS_DIR)/kinds.c $(KINDS
 	@mkdir -p $(@D)
 	$(CC) $(KINDS_CFLAGS) $(KINDS_OPTIONS) -pthread -o $@ $<
 
-# if its compiler is there: an empty file stands for what cannot be built
+# an empty file stands for a program that cannot be built
 out/bin/kinds-32: $(KINDS_DIR)/plain32.c
 	@mkdir -p $(@D)
 	case $$($(CC) -dumpmachine) in x86_64*) \

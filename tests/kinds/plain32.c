@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * plain32 - as an ordinary process of kinds.c, of 32 bits, on x86: without a libc, which
- * Debian's cross-compilers and gcc-multilib cannot both have installed
+ * plain32 - an ordinary process like in kinds.c, of 32 bits, on x86; without a libc, as
+ * Debian's cross-compilers and gcc-multilib cannot both be installed
  */
 #define USED (8 << 20)
 #define IDLE (16 << 20)

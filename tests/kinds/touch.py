@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""As an ordinary process of kinds.c: uses 8 MiB of 24"""
+"""An ordinary process like in kinds.c: uses 8 MiB of 24"""
 import os
 import time
 
@@ -10,7 +10,7 @@ u = bytearray(used)
 n = len(u[::4096])
 u[::4096] = bytes(n)
 print("ready pid=%d used=%d resident=%d slack=%d" %
-      # and huge pages that it is a part of
+      # slack includes the huge pages around these
       (os.getpid(), used, used + idle, 7 << 20), flush=True)
 while True:
     u[::4096] = bytes(n)

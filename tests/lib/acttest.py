@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the selftests of wsmo act share."""
+"""Shared by the selftests of wsmo act."""
 import json
 import os
 import subprocess
@@ -13,7 +13,8 @@ SCHEME = os.path.join(TMP, "scheme")
 
 
 def without_damon():
-    """From 6.17 on it may watch all memory from boot on: wsmo act does nothing beside it"""
+    """DAMON may watch all memory from boot on (Linux 6.17 and later), and wsmo act refuses
+    to act beside it"""
     enabled = "/sys/module/damon_stat/parameters/enabled"
     if os.path.exists(enabled):
         with open(enabled) as f:

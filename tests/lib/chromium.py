@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Headless Chromium, driven through a pipe: as wide as asked for, with real input.
+"""Headless Chromium, driven through a pipe, at any width and with real input.
 
-The DevTools protocol: JSON messages that end with a zero byte, on descriptors 3 (to
+DevTools protocol: JSON messages that end with a zero byte, on descriptors 3 (to
 Chromium) and 4.
 """
 import contextlib
@@ -19,7 +19,7 @@ PATIENCE = 120
 
 
 class Browser:
-    """A tab; its console is in console, as (kind, text)."""
+    """A tab; .console holds its console messages as (kind, text)."""
 
     def __init__(self, to, back):
         self.to, self.back = to, back
@@ -78,7 +78,7 @@ class Browser:
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
     def open(self, path):
-        """Load a file; Return: when its load event is over and it is painted"""
+        """Load a file. Return: once its load event is over and it is painted"""
         del self.console[:], self.seen[:]
         self.ask("Page.navigate", url="file://" + path)
         while "Page.loadEventFired" not in self.seen:
@@ -86,7 +86,7 @@ class Browser:
         self.run("new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)))")
 
     def run(self, script):
-        """Return: the value of an expression, or of what it promises"""
+        """Return: the value of an expression; if that is a promise, of the promise"""
         result = self.ask("Runtime.evaluate", expression=script, awaitPromise=True,
                           returnByValue=True)
         assert "exceptionDetails" not in result, result
@@ -117,7 +117,7 @@ def browser():
     to, back = os.pipe(), os.pipe()
 
     def descriptors():
-        # not onto one another
+        # dup() first: one dup2() must not overwrite the other's source
         a, b = os.dup(to[0]), os.dup(back[1])
         os.dup2(a, 3)
         os.dup2(b, 4)
@@ -128,7 +128,7 @@ def browser():
              "--remote-debugging-pipe", "--user-data-dir=" + profile],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             close_fds=False, preexec_fn=descriptors, start_new_session=True,
-            # what it leaves behind goes with the profile
+            # temporary files are removed with the profile
             env=dict(os.environ, TMPDIR=profile))
         os.close(to[0])
         os.close(back[1])
@@ -140,5 +140,5 @@ def browser():
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(p.pid, signal.SIGKILL)
             p.wait()
-            # its children may still write there
+            # its children may still write to the profile
             time.sleep(0.2)

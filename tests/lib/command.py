@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs the command that is tested, and checks what it prints."""
+"""Runs the command under test and checks its output."""
 import functools
 import json
 import os
@@ -15,11 +15,11 @@ from ktap import every, ok, skip  # noqa: F401
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 HERE = os.path.join(TOP, "tests", "wsmo")
 WSMO = os.environ.get("WSMO", os.path.join(TOP, "out", "bin", "wsmo-asan"))
-# one of so many damaged files is tried
+# only one in DAMAGE of the damaged files is tried
 DAMAGE = int(os.environ.get("WSMO_DAMAGE", "1"))
 GOLDEN = os.path.join(HERE, "golden")
 
-# 99 is no exit status of wsmo: what a sanitizer finds cannot pass for a failure
+# wsmo never exits with 99, so a sanitizer's finding cannot pass for a failure of wsmo
 ENV = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LC_ALL": "C.UTF-8",
        "TZ": "UTC", "HOME": "/",
        "ASAN_OPTIONS": "exitcode=99:detect_stack_use_after_return=1",
@@ -28,19 +28,19 @@ ENV = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LC_ALL": "C.UTF-8",
 
 @functools.cache
 def public_copy():
-    """wsmo where other users may run it: the checkout may be in /root."""
+    """A copy of wsmo that other users may run: the checkout may be in /root."""
     directory = Directory()
     os.chmod(directory.name, 0o755)
     shutil.copy(WSMO, directory.name)
     shutil.copy(WSMO + "-report", directory.name)
-    # who keeps it keeps the directory
+    # the caller keeps @directory, or it is removed
     return directory, directory.path(os.path.basename(WSMO))
 
 
 def run(*args, stdin=b"", env=None, timeout=600, **kw):
-    """Run wsmo; the result has returncode, stdout, stderr, these as bytes."""
+    """Run wsmo; the result has returncode, and stdout and stderr as bytes."""
     if "user" in kw:
-        # nor may another user enter a working directory in there
+        # another user may not enter a working directory in the checkout either
         kw.setdefault("cwd", "/")
     return subprocess.run([public_copy()[1] if "user" in kw else WSMO, *args], input=stdin, timeout=timeout,
                           stdout=kw.pop("stdout", subprocess.PIPE),
@@ -49,7 +49,7 @@ def run(*args, stdin=b"", env=None, timeout=600, **kw):
 
 
 def needs(there, what):
-    """Decorates tests that are skipped if @there is false; @what says why"""
+    """Decorates tests: skip them if @there is false, with @what as the reason"""
     def wrap(test):
         @functools.wraps(test)
         def instead(**_):
@@ -62,7 +62,7 @@ as_root = needs(not os.geteuid(), "not root")
 
 
 def golden(name, got, accept, passed=True, *why):
-    """A test point: @passed, and @got is what golden/@name holds; --accept takes it."""
+    """A test point: @passed, and @got equals golden/@name; --accept rewrites the file."""
     path = os.path.join(GOLDEN, name)
     if accept:
         with open(path, "wb") as f:
@@ -78,7 +78,7 @@ FORMS = ("--json", "--csv", "--raw")
 
 
 def same_numbers(name, *args, stdin=b"", only_csv=(), not_raw=()):
-    """Test points: a view's CSV and --raw have the numbers of its JSON. Return its JSON."""
+    """Test points: CSV and --raw of a view have the numbers of its JSON. Return its JSON."""
     res = [run(*args, form, stdin=stdin) for form in FORMS]
     lines, text, raw = [x.stdout.decode() for x in res]
     ok(not any(x.returncode for x in res) and lines, name + ": all forms", *[x.stderr for x in res])
@@ -93,27 +93,27 @@ print(p.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"""
 
 
 def peak_rss(*args, expected=0):
-    """KiB that wsmo, as it is installed, needs at most to do it and exit with the expected status;
+    """Peak memory in KiB of the installed wsmo until it exits with the expected status;
     None if not built."""
     plain = os.path.join(TOP, "out", "bin", "wsmo")
     if not os.path.exists(plain):
         return None
-    # a process of its own: ru_maxrss is the greatest of all children
+    # in a process of its own: ru_maxrss is the maximum over all children
     p = subprocess.run([sys.executable, "-c", PEAK, plain, *args], stdout=subprocess.PIPE,
                        stderr=subprocess.PIPE, text=True)
     status, peak = map(int, p.stdout.split())
-    # what was refused needs little memory
+    # a refused command would need little memory
     assert status == expected, "exit status %d: %s" % (status, p.stderr)
     return peak
 
 
 def parsed(result):
-    """The objects that --json printed"""
+    """The objects printed by --json"""
     return [json.loads(line) for line in result.stdout.splitlines()]
 
 
 def wait_for(condition, seconds=20):
-    """Return: whether it holds before that time is over"""
+    """Return: whether the condition holds before the time is up"""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
@@ -128,13 +128,13 @@ def content(path):
 
 
 def cgroup_root():
-    """Where cgroups of version 2 are, "" if nowhere"""
+    """Where cgroup v2 is mounted, "" if nowhere"""
     with open("/proc/self/mounts") as f:
         return next((line.split()[1] for line in f if line.split()[2] == "cgroup2"), "")
 
 
 def preloaded(d, source):
-    """The environment with a program of tests/wsmo/programs, as a library that is preloaded"""
+    """The environment that preloads a program of tests/wsmo/programs as a library"""
     library = d.path(os.path.basename(source) + ".so")
     subprocess.run(["gcc", "-shared", "-fPIC", "-Wall", "-Werror", "-o", library,
                     os.path.join(HERE, "programs", source), "-ldl"], check=True)
@@ -142,7 +142,7 @@ def preloaded(d, source):
 
 
 def plotted(data, *commands):
-    """What gnuplot is told by these command lines, whose pictures go nowhere"""
+    """What these command lines pass to gnuplot; its pictures are discarded"""
     with Directory() as d:
         d.write("gnuplot", b"#!/bin/sh\ncat >>%s\n" % d.path("told").encode())
         os.chmod(d.path("gnuplot"), 0o755)
@@ -152,13 +152,13 @@ def plotted(data, *commands):
 
 
 def one_line(err):
-    """Is it one message of wsmo's?"""
+    """Is it a single message of wsmo?"""
     return err.startswith(b"wsmo: ") and err.count(b"\n") == 1 and \
         err.endswith(b"\n")
 
 
 def fails(result, name, *words, status=1):
-    """It failed as it should: exit status, one line with these words in it."""
+    """It failed as expected: with this exit status, and one line with these words."""
     text = result.stderr.decode(errors="replace")
     ok(result.returncode == status and one_line(result.stderr) and
        all(word in text for word in words), name,

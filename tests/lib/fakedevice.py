@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A fake of /dev/wsmon and of cgroups, for a wsmo with tests/wsmo/programs/fakedevice.c."""
+"""A fake of /dev/wsmon and of cgroups, for wsmo with tests/wsmo/programs/fakedevice.c."""
 import os
 import re
 import select
@@ -14,9 +14,9 @@ MIB = 1 << 20
 
 
 class Device:
-    """Sessions of cgroups, each with an interval of 100 ms: of a cgroup whose name has -N. it
-    says that N MiB are its working set. @cost_ns: what beginning takes;
-    @late: seconds before the first interval; @watched: how often each cgroup was; @most: how many files were open at once."""
+    """Sessions of cgroups, with intervals of 100 ms. A cgroup with -N in its name reports a working
+    set of N MiB. @cost_ns: CPU time to begin; @late: seconds before the first interval;
+    @watched: how often each cgroup was watched; @most: files open at once, at most."""
 
     def __init__(self, directory, files=63, window_us=100000, cost_ns=0, late=0):
         self.dir = directory
@@ -35,7 +35,7 @@ class Device:
         threading.Thread(target=self.accept, daemon=True).start()
 
     def cgroup(self, path, memory=100 * MIB, processes=1):
-        """One with so many processes of its own, and so much memory in RAM"""
+        """Make a cgroup with that many processes of its own, and @memory bytes in RAM"""
         full = self.dir.path("cgroups" + path)
         os.makedirs(full, exist_ok=True)
         for name, text in (("cgroup.events", "populated %d\n" % (processes > 0)),
@@ -50,7 +50,7 @@ class Device:
                     f.write("" if f.tell() else text)
 
     def open(self):
-        """How many files"""
+        """Number of open files"""
         poll = select.poll()
         with self.lock:
             for connection in self.connections:

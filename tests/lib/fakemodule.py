@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A fake of the module's debugfs directory: text files, and three FIFOs; and a stream alone."""
+"""Fakes of the module: its debugfs directory (text files and three FIFOs), or only its
+stream."""
 import os
 import select
 import threading
@@ -26,8 +27,8 @@ def heap_of(pid):
 
 
 def interval(wss=(), regions=(), cpu_ns=0, lost=0, more=b""):
-    """Its records. wss: (pid, class, bytes, mapped) and the window in s if it is
-    not 1; regions: (pid, class, start, end, share)."""
+    """Records of an interval. wss: (pid, class, bytes, mapped), and the window in s if
+    it is not 1; regions: (pid, class, start, end, share)."""
     t = now()
     data = b""
     for pid in {region[0] for region in regions}:
@@ -41,7 +42,7 @@ def interval(wss=(), regions=(), cpu_ns=0, lost=0, more=b""):
 
 
 class Stream:
-    """A session that others started. @names: of targets, if not those
+    """The stream of a session that others started. @names: of targets, if not the names
     of the processes; @flags: of targets."""
 
     def __init__(self, directory, wss=(), regions=(), names=None, flags=None, **more):
@@ -73,7 +74,7 @@ class Stream:
         self.send(interval(*args, **more))
 
     def restart(self):
-        """For the next reader"""
+        """Make it ready for the next reader"""
         try:
             while os.read(self.fd, 65536):
                 pass
@@ -90,7 +91,7 @@ class Stream:
 
 
 class Module:
-    """Serves one session; what wsmo wrote is kept in targets and attrs."""
+    """Serves one session; keeps in .targets and .attrs what wsmo wrote."""
 
     def __init__(self, directory, stale=b"", script=None, interval=0.05):
         self.dir = directory
@@ -105,7 +106,7 @@ class Module:
         self.status(b"idle: never started\n")
         for name in ("target", "buffer", "mark"):
             os.mkfifo(directory.path(name), 0o600)
-        # both ends: opening does not wait for wsmo, nothing ends too early
+        # both ends open: open() does not wait for wsmo, and no reader sees an early end of file
         self.buffer = os.open(directory.path("buffer"), os.O_RDWR)
         self.target = os.open(directory.path("target"),
                               os.O_RDWR | os.O_NONBLOCK)
@@ -117,7 +118,7 @@ class Module:
         self.thread.start()
 
     def status(self, text):
-        # in one step: wsmo must not read half of it
+        # replace it in one step: wsmo must not read half of it
         self.dir.write("status.new", text)
         os.rename(self.dir.path("status.new"), self.dir.path("status"))
 
@@ -125,7 +126,7 @@ class Module:
         os.write(self.buffer, data)
 
     def asked(self, timeout):
-        """What was written to target within this time, or None; marks are passed on"""
+        """What is written to target within this time, or None; passes marks on"""
         ready = select.select([self.target, self.mark], [], [], timeout)[0]
         if self.mark in ready:
             self.marks += 1
@@ -136,7 +137,7 @@ class Module:
         return os.read(self.target, 65536).decode()
 
     def serve(self):
-        """One session, unless the directory goes meanwhile"""
+        """Serve one session, unless the directory is removed meanwhile"""
         try:
             self.session()
         except FileNotFoundError:
@@ -167,7 +168,7 @@ class Module:
             self.send(r.target(now(), pid, b"target"))
 
     def monitor(self, pids):
-        """What the module does: intervals until it is stopped or all targets are gone."""
+        """Play the module: send intervals until stopped or until all targets are gone."""
         self.begin(pids)
         rounds = 0
         started = now()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The same rows as CSV, as a --raw table and as JSON lines: do they say the same?
+"""Do CSV, a --raw table and JSON lines show the same rows?
 
-A golden file shows how one form looks; the numbers of the others are compared here.
+Golden files show one form's looks; here the numbers of the other forms are compared.
 """
 import csv
 import io
@@ -10,29 +10,30 @@ import re
 import xml.etree.ElementTree as xml
 
 
-# C0, DEL, C1, directions, ends of lines: what a table never prints
+# control characters (C0, DEL, C1), bidirectional marks, line separators: a table prints none
 STEERS = re.compile("[\0-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def svg_texts(svg):
-    """The texts of a picture"""
+    """The texts of an SVG picture"""
     texts = [" ".join("".join(t.itertext()).split()) for t in xml.fromstring(svg).iter()
              if t.tag.endswith("}text")]
     return [text for text in texts if text]
 
 
 def page_data(html):
-    """What a page of report html is made from"""
+    """The data of a page of report html"""
     return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.S).group(1))
 
 
 def tables(text):
-    """The tables of CSV output, which blank lines separate: lists of rows, as dicts."""
+    """The tables of CSV output, which are separated by blank lines: lists of rows, as dicts."""
     return [list(csv.DictReader(io.StringIO(part))) for part in text.split("\n\n")]
 
 
 def unescape(text):
-    """The text that CSV and tables show with control and invalid bytes as \\ooo."""
+    """The original of a text that CSV or a table shows with control and invalid bytes
+    as \\ooo."""
     raw = re.sub(rb"\\([0-3][0-7]{2})", lambda m: bytes([int(m[1], 8)]), text.encode())
     return raw.decode("utf-8", "replace")
 
@@ -52,8 +53,8 @@ def equal(text, value):
 
 
 def csv_differences(text, lines, only_csv=(), but=()):
-    """Where CSV and JSON differ, columns @but left out; each row has the fields of its JSON object, and
-    @only_csv."""
+    """Where CSV and JSON differ, apart from columns @but; each CSV row has the fields of its JSON
+    object, and @only_csv."""
     rows = sum(tables(text), [])
     objects = [json.loads(line) for line in lines.splitlines()]
     if len(rows) != len(objects) or not rows:
@@ -69,7 +70,7 @@ def csv_differences(text, lines, only_csv=(), but=()):
 
 
 def in_line(line, row, but):
-    """The first column of @row that is not in @line, where columns keep their order."""
+    """The first column of @row that @line does not show, given that columns keep their order."""
     at = 0
     for key, text in row.items():
         if key in but or text == "":
@@ -83,16 +84,16 @@ def in_line(line, row, but):
 
 
 def raw_differences(text, raw, but=()):
-    """Where the --raw table and CSV differ, columns @but left out."""
-    # those which only programs are shown
+    """Where the --raw table and CSV differ, apart from columns @but."""
+    # columns for programs only: a table leaves them out
     but = (*but, "scope", "comm")
     wrong = []
-    # of a table without rows there is no head
+    # a table without rows has no heading
     found, parts = [rows for rows in tables(text) if rows], re.split("\n\n+", raw.strip("\n"))
     for rows, part in zip(found, parts):
         lines = part.splitlines()[1:]
         if len(rows) == 1 and len(lines) > 1:
-            # names and values, one below the other
+            # names and values, one pair a line
             lines = [" ".join(part.split())]
         if len(rows) != len(lines):
             wrong.append("%d rows, %d lines" % (len(rows), len(lines)))
@@ -104,12 +105,12 @@ def raw_differences(text, raw, but=()):
 
 
 def none(differences, name):
-    """What ktap.ok() is called with: the test point @name passes without differences."""
+    """Arguments of ktap.ok(): test point @name passes if there are no differences."""
     return (not differences, name, *differences[:10])
 
 
 def flat(obj, prefix=""):
-    """The fields of a record as report raw --csv names them."""
+    """The fields of a record, named as by report raw --csv."""
     for key, value in obj.items():
         if isinstance(value, list):
             for n, one in enumerate(value, obj.get("first", 0)):
@@ -120,7 +121,7 @@ def flat(obj, prefix=""):
 
 
 def field_differences(text, lines):
-    """Where CSV of a line a field differs from JSON of a line a record."""
+    """Where the fields differ between CSV (one a line) and JSON (one record a line)."""
     rows = list(csv.DictReader(io.StringIO(text)))
     want = []
     for n, line in enumerate(lines.splitlines()):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A file system with one file, "f", whose server stops to answer when it is told to."""
+"""A file system with one file, "f", whose server stops answering on request."""
 import ctypes
 import errno
 import os
@@ -11,7 +11,8 @@ import time
 
 
 class Deaf:
-    """@content: of the file .path; deaf() ends the answers. Who waits for one goes on in the end."""
+    """@content: of the file .path; deaf() ends the answers. A process that waits for one is
+    released when the block ends."""
 
     def __init__(self, directory, content, *how):
         self.path = os.path.join(directory, "f")
@@ -35,8 +36,8 @@ class Deaf:
         subprocess.run(["umount", "-l", os.path.dirname(self.path)], stderr=subprocess.DEVNULL)
 
 
-# While a page is read that the server does not send, mmap() of a file with FOPEN_DIRECT_IO waits for
-# it, with the mmap lock held
+# mmap() of a file with FOPEN_DIRECT_IO waits, with the mmap lock held, while a page is read that
+# the server does not send
 LOCKS = """import mmap, os, sys, threading, time
 cached, direct = (os.open(sys.argv[1], os.O_RDONLY) for _ in range(2))
 threading.Thread(target=os.read, args=(cached, 1), daemon=True).start()
@@ -47,7 +48,7 @@ mmap.mmap(direct, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ)
 
 
 class Locked:
-    """A process whose mmap lock is held until the end, from lock() on; there is none if not .works."""
+    """A process whose mmap lock is held from lock() until the end; there is none unless .works."""
 
     def __init__(self, directory):
         self.deaf = Deaf(directory, bytes(4096), "locks")
@@ -115,7 +116,7 @@ def serve(directory, locks):
     while True:
         request = os.read(fd, 1 << 20)
         kind, number, node = struct.unpack_from("<4xI2Q", request)
-        # FORGET, INTERRUPT and BATCH_FORGET get none
+        # the kernel expects no answer to FORGET, INTERRUPT and BATCH_FORGET
         if deaf or kind in (2, 36, 42):
             continue
         if locks and kind == 15:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""TAP: tests print it by ok(), skip() and finish(); tally() counts what they printed.
-With TAP_BAIL in the environment the first failure is the end.
+"""TAP: tests print it by ok(), skip() and finish(); tally() counts their test points.
+With TAP_BAIL in the environment the test ends at the first failure.
 
 As a program: tests/lib/ktap.py LOG prints how many passed, failed, and were skipped.
 """
@@ -15,7 +15,7 @@ lock = threading.Lock()
 
 
 def ok(passed, name, *why):
-    """A test point, of any thread; @why is shown if it failed."""
+    """Print a test point, from any thread; @why is shown if it failed."""
     global count, failed
     with lock:
         count += 1
@@ -37,7 +37,7 @@ def skip(name, why):
 
 
 def every(of):
-    """all(), of at least one: nothing is not right"""
+    """all(), but false for no elements: an empty result must not pass"""
     of = list(of)
     return bool(of) and all(of)
 
@@ -52,11 +52,11 @@ RESULT = re.compile(r"^( *)(not )?ok (?:\d+|-)(.*)$")
 
 
 def tally(lines):
-    """(passed, failed, skipped) test points. A point whose subtests come before it is
-    their sum, and does not count, unless it alone failed."""
+    """Count test points: (passed, failed, skipped). A point that follows its subtests
+    is their sum: it is counted only if it failed and none of them did."""
     counts = [0, 0, 0]
     below = [0]             # failures among the subtests of each depth
-    before = -1             # indentation of the result before
+    before = -1             # indentation of the previous result
     for line in lines:
         if re.match(r"^1\.\.0 *# *skip", line, re.I):
             counts[2] += 1

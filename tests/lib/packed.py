@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Packs snapshots as Documentation/reference/abi.rst says, to be compared with wsmo.
+"""Packs snapshots as Documentation/reference/abi.rst defines, for comparison with wsmo.
 
-As records.py it shares no code with wsmo, nor with contrib/wsmon.py.
+Like records.py it shares no code with wsmo, nor with contrib/wsmon.py.
 """
 import ctypes
 import struct
@@ -34,7 +34,7 @@ def record(t, pid, data, size=None):
 
 
 def contents(snapshot):
-    """What is in the frame of a plain SNAPSHOT record."""
+    """The content of the frame that packs a plain SNAPSHOT record."""
     entries, end = [], 0
     for at in range(48, len(snapshot), 32):
         start, stop = struct.unpack_from("<QQ", snapshot, at)
@@ -50,7 +50,7 @@ def pack_one(snapshot):
 
 
 def pack(data):
-    """A whole recording, its snapshots packed."""
+    """A whole recording with its snapshots packed."""
     size = struct.unpack_from("<I", data, 12)[0]
     out = data[:size]
     for kind, t, body in r.parse(data):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# What make check and make check-debug share: parts run in the background. Their
-# verdicts are shown as they come, in comments; what each printed (TAP) is shown
-# when all have ended, and counted. To be sourced, with $logs the directory for the
+# Shared by make check and make check-debug: parts run in the background. Their
+# verdicts are shown at once, as comments; their output (TAP) is shown when all
+# have ended, and counted. To be sourced, with $logs the directory for the
 # output.
 passed=0 failed=0 skipped=0 parts=()
 
@@ -30,7 +30,7 @@ start()
 	} &
 }
 
-# Show what a part printed, count its TAP lines.
+# Show the output of a part, and count its TAP lines.
 collect()
 {
 	local name=$1 log=$logs/$1.log rc=1 seconds=0 p f s
@@ -39,9 +39,9 @@ collect()
 	echo "# $name: $seconds s"
 	cat "$log"
 	read -r p f s < <(python3 tests/lib/ktap.py "$log")
-	# 4: skipped, as kselftest has it
+	# exit status 4: skipped, as in kselftest
 	[ "$rc" -ne 4 ] || [ $((p + f)) -ne 0 ] || rc=0
-	# died without a verdict, or ran nothing
+	# it died without a verdict, or ran nothing
 	if [ "$f" -eq 0 ] && { [ "$rc" -ne 0 ] || [ $((p + s)) -eq 0 ]; }; then
 		echo "not ok - $name: exit $rc after $((p + s)) tests"
 		f=1
@@ -51,8 +51,8 @@ collect()
 	skipped=$((skipped + s))
 }
 
-# Wait for all parts, show them in the order they were started, and the sum.
-# Return: whether all is well
+# Wait for all parts, show them in the order of their start, and the sum.
+# Return: whether all passed
 verdict()
 {
 	local part

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""wsmo record, against a fake of the module, of a program whose stacks are known."""
+"""Runs wsmo record, with a fake of the module, on a program with known stacks."""
 import contextlib
 import os
 import subprocess
@@ -50,7 +50,7 @@ def record(d, m, pid, *more):
 
 
 def peaks(*edges):
-    """A module that sends these: functions of (time, pid) to records."""
+    """A module that sends the records made by these functions of (time, pid)."""
     def play(m, pids):
         m.begin(pids)
         for edge in edges:
@@ -62,7 +62,7 @@ def peaks(*edges):
 
 
 class Program:
-    """stacked.c, running; with gcc's options."""
+    """A running stacked.c, built with these gcc options."""
 
     def __init__(self, d, *argv, options=("-O2",)):
         self.file = d.path("stacked")
@@ -84,7 +84,8 @@ class Program:
         self.process.stdout.close()
 
     def function(self, pc):
-        """Its function at an address, none that is inlined; None where there is none."""
+        """The program's function at an address (not an inlined one); None if there is
+        none."""
         with open("/proc/%d/maps" % self.pid) as f:
             for line in f:
                 where, _, offset, *_ = line.split()

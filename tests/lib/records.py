@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Makes wsmon streams from the layout in wsmon.h and wsmon_records.h, in nothing but Python.
+"""Makes wsmon streams from the layout in wsmon.h and wsmon_records.h, in plain Python.
 
 It shares no code with wsmo, so that a misunderstanding of the layout in one of
 the two does not hide in the other.
@@ -35,12 +35,12 @@ def record(kind, time_ns, body):
 def attrs_body(sample_us=100000, aggr_us=1000000, update_us=1000000,
                windows_us=(1000000,), seed=1, min_regions=10, max_regions=2000,
                flags=1, cpu_permille=None, peak=None, follow=0, who_rate=0, precision=0):
-    # as long as it was before there was a CPU budget
+    # the record's length before there was a CPU budget
     body = struct.pack("<QQQQIIII8Q", sample_us, aggr_us, update_us, seed, min_regions,
                        max_regions, flags, len(windows_us),
                        *windows_us, *(8 - len(windows_us)) * (0,))
     if cpu_permille:
-        # or peaks: detector, window, gain and adapt in 1/1000
+        # with peaks too: detector, window, and gain and adapt in 1/1000
         body += struct.pack("<II", cpu_permille, peak[0] if peak else 0)
     if peak:
         body += struct.pack("<IIIIII", *peak[1:], follow, who_rate, precision)
@@ -136,7 +136,7 @@ def lost(t, records, nbytes):
 def stats(t, **kw):
     values = [kw.get(name, 0) for name in STATS_FIELDS]
     body = struct.pack("<14Q4I15Q", *values)
-    # without a budget as it was before there was one
+    # without a budget: the record as it was before there was one
     return record(STATS, t, body if "budget" in kw else body[:-112])
 
 
@@ -145,7 +145,7 @@ def end(t, reason=0):
 
 
 def proc(t, pid, rss, swap, vsize, pss=None):
-    # as it was before there was a PSS, or with it
+    # with or without PSS: older records have none
     more = b"" if pss is None else struct.pack("<Q", pss)
     return record(PROC, t, struct.pack("<IIQQQ", pid, 0, rss, swap, vsize) + more)
 
@@ -184,13 +184,13 @@ def alloc(t, pid, kind, addr=0, size=0, stack=0):
 
 
 def refault(t, kind, mean_ns, half_ns=0, unmapped=0, count=1024, text=b"zram0"):
-    """kind: 0 swap, 1 file; count 0: not measured, the text says why"""
+    """kind: 0 swap, 1 file; count 0: not measured, and the text gives the reason"""
     return record(REFAULT, t, struct.pack("<II4Q", kind, count, mean_ns, mean_ns, half_ns, round(unmapped * 32768)) +
                   text + b"\0")
 
 
 def parse(data):
-    """The records of a file: [(type, time_ns, body)], header left out."""
+    """The records of a file: [(type, time_ns, body)], without the header."""
     size = struct.unpack_from("<I", data, 12)[0]
     found = []
     while size < len(data):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Recordings the tests read; the golden files are reports of these."""
+"""Recordings for the tests; the golden files are reports of them."""
 import records as r
 
 T0 = 5000 * 10**9
@@ -22,7 +22,7 @@ AREAS = (
 
 
 def interval(i):
-    """What the module sends for the i-th aggregation interval."""
+    """Records of the module for the i-th aggregation interval."""
     t = T0 + (i + 1) * SEC
     regions = [r.region(a[1], a[2], (n + i) % 5 / 4, n / 10, a[0],
                         1000 * i, n) for n, a in enumerate(AREAS)]
@@ -37,9 +37,9 @@ def interval(i):
         size = (size + 2 * i) * MIB
         out += r.wss(t, PID, cls, size, size - size // 16,
                      size + size // 16, mapped * MIB)
-    # the first one as it was before there was a PSS; one in which it was not read
+    # first a record from before there was a PSS, last one whose PSS was not read
     out += r.proc(t, PID, (80 + i) * MIB, i * 4096, 500 * MIB, (None, 48 * MIB, 0)[i])
-    # the last ones as a module with a CPU budget writes them
+    # the last ones are of a module with a CPU budget
     newer = dict(budget=1500, sample_ns=125 * 10**6, remote_ns=7000,
                  idle_rounds=3, late_p50_ns=57344, late_p99_ns=1310720,
                  late_max_ns=2000001) if i > 1 else {}
@@ -64,7 +64,7 @@ def start():
 
 
 def acts(t, n):
-    """What two rules did."""
+    """Results of two rules."""
     return r.act(t, 0, 2, 1, b"4K null null 5% 10s null pageout", tried=7 * n, applied=6 * n,
                  tried_bytes=70 * n * MIB, applied_bytes=64 * n * MIB,
                  refaulted_bytes=n << 12, skipped_bytes=8192, gone_bytes=n << 20,
@@ -74,7 +74,7 @@ def acts(t, n):
 
 
 def peaks():
-    """Both edges of one, and one that does not end."""
+    """A peak with both edges, and one that does not end."""
     start = T0 + 2 * SEC + 8
     sizes = dict(window_us=1000000, low=3 * MIB, high=5 * MIB, baseline=MIB, threshold=MIB // 2)
     return r.peak(start, PID, 1, size=4 * MIB, height=4 * MIB, **sizes) + \
@@ -109,7 +109,7 @@ def main():
 
 
 def hostile(data):
-    """A recording with other odd names of the same lengths"""
+    """A recording with its names replaced by odd ones of the same lengths"""
     for old, new in ((ODD_NAME, b"=\xe2\x80\xae\x7f\xc2\x9b\x1b\xff1"),
                      (ODD_PATH, b"@\xe2\x81\xa6\xc2\x85\xe2\x80\xa8\xd8\x9c\x07")):
         data = data.replace(old, new.ljust(len(old), b"-"))
@@ -117,7 +117,7 @@ def hostile(data):
 
 
 def stacks():
-    """Peaks, marks, and stacks in files that are nowhere."""
+    """Peaks, marks, and stacks in files that do not exist."""
     main, lib, old = 0x555500000000, 0x7f0000000000, 0x7f1000000000
     out = r.header(T0) + r.attrs(T0 + 1000) + r.target(T0 + 2000, PID, b"server")
     out += r.target(T0 + 2500, ODD, ODD_NAME)
@@ -132,7 +132,7 @@ def stacks():
         edge = dict(size=size, low=size - MIB, high=size + MIB, baseline=20 * MIB,
                     threshold=12 * MIB)
         if i == 2:
-            # of all and of the rest at once: the same stacks
+            # a peak of all memory and one of the rest at once: the same stacks
             out += r.peak(t, PID, 1, 0, height=size, **edge)
             out += r.peak(t, PID, 2, 2, height=size, **edge)
             for tid in range(3):
@@ -142,7 +142,7 @@ def stacks():
                                stopped_ns=20000 + tid)
             out += r.stack(t + 6 * 10**6, PID, PID + 3, 1, error=1, threads=5,
                            comm=b"guarded")
-            # what is mapped may be told behind the stacks
+            # the mapping may be reported after the stacks
             out += r.mapping(t + 7 * 10**6, PID, lib, lib + 4096, "rx",
                              b"/nowhere/lib\x1b;.so (deleted)", 0, 18)
         elif i == 4:
@@ -159,19 +159,19 @@ def stacks():
             out += r.stack(t + SEC // 2 + 8, ODD, ODD, 1, [old], reason=1,
                            comm=ODD_NAME)
         elif i == 6:
-            # its end is not there, and stacks came too soon
+            # its end is missing, and its stacks came too soon
             out += r.peak(t, PID, 4, 1, height=size, **edge)
             out += r.mark(t + 10, 2, b"odd \x1b[31m\xff, \"x\"")
     return out + r.end(T0 + 9 * SEC)
 
 
 def allocs():
-    """A program that allocates at three places; then it frees all, which no snapshot saw."""
+    """A program that allocates at three places, then frees all of it, which no snapshot shows."""
     main, big, small, mapped = 0x555500000000, 0x7f0000000000, 0x7f1000000000, 0x7f2000000000
     blocks = [small + i * MIB for i in range(64)]
     out = r.header(T0) + r.attrs(T0 + 1000) + r.target(T0 + 2000, PID, b"server")
     out += r.target(T0 + 2000, ODD, ODD_NAME)
-    # what the program was before is not of this one
+    # allocations of the program that the process executed before do not count
     out += r.alloc(T0 + 2500, PID, 0, size=512) + r.alloc(T0 + 2600, PID, 1, big, 1 << 30, 9)
     out += r.alloc(T0 + 3000, PID, 0, size=MIB)
     out += r.mapping(T0 + 4000, PID, main, main + MIB, "rx", b"/nowhere/server", 0, 17)
@@ -199,7 +199,7 @@ def allocs():
 
 
 def family():
-    """Two targets, from the second interval on with children, and the total of all."""
+    """Two targets with children from the second interval on, and their total."""
     out = r.header(T0) + r.attrs(T0 + 1000, cpu_permille=30, peak=(1, 30, 5000, 250), follow=1)
     out += r.target(T0 + 2000, PID, b"make") + r.target(T0 + 2000, ODD, ODD_NAME)
     for i in range(4):
@@ -217,7 +217,7 @@ def family():
 
 
 def cgroup(path=b"/system.slice/x.service", seconds=4, windows=(1,), pids=(300, 301)):
-    """A cgroup: totals, and the memory of its largest processes."""
+    """A cgroup: its totals, and the memory of its largest processes."""
     out = r.header(T0) + r.attrs(T0 + 1000, cpu_permille=30, peak=(1, 30, 5000, 250))
     out += r.target(T0 + SEC, pids[0], b"php") + r.target(T0 + SEC, pids[1], b"nginx")
     for i in range(seconds):
@@ -235,7 +235,7 @@ def cgroup(path=b"/system.slice/x.service", seconds=4, windows=(1,), pids=(300, 
 
 
 def who():
-    """Threads that touch memory, from files that are nowhere."""
+    """Threads that touch memory, with code in files that do not exist."""
     main, heap, anon = 0x555500000000, 0x555501000000, 0x7f0000000000
     out = r.header(T0) + r.attrs(T0 + 1000, cpu_permille=30, peak=(1, 30, 5000, 250), who_rate=100)
     out += r.target(T0 + 2000, PID, b"server")
@@ -249,7 +249,7 @@ def who():
                      main + 0x1000 + 0x100 * worker, (2 if far else 1) * MIB, worker % 2,
                      b"odd;\x1b[31m" if worker > 1 else b"server", cpu=i % 2, node=0,
                      cpu_node=i % 2)
-    # what is mapped may be told behind; a library and a thread that nobody knows
+    # the mapping may be reported after it; a library and a thread that are unknown
     out += r.mapping(t, PID, anon, anon + (1 << 20), "rw", b"", tid=PID + 1)
     out += r.who(t + 1, PID, PID + 9, 4096, 8192, MIB, 2 | 4 | 8, b"x", node=-1)
     out += r.stats(t + 2, budget=2000, who_armed=60, who_absent=2, who_seen=41, who_restored=20,
@@ -258,7 +258,7 @@ def who():
 
 
 def small():
-    """A record of each kind that has a size to get wrong."""
+    """A record of each kind whose size can be wrong."""
     out = r.header(T0) + r.target(T0, PID, b"x")
     out += r.area(T0, PID, "heap", 0, 1, 4096, 8192, path=b"[heap]")
     out += r.snapshot(T0 + SEC, PID,
@@ -276,7 +276,7 @@ def small():
 
 
 def few():
-    """Snapshots that differ little, one of them in two parts."""
+    """Snapshots that differ little, one of them split into two records."""
     out = r.header(T0) + r.target(T0, PID, b"x")
     for i in range(3):
         t = T0 + (i + 1) * SEC
@@ -293,7 +293,7 @@ def few():
 
 
 def many(intervals, regions=1000):
-    """A long recording: more rows than a table is printed in at once."""
+    """A long recording, with more rows than a table prints at once."""
     out = [r.header(T0), r.target(T0, PID, b"many")]
     for i in range(intervals):
         t = T0 + (i + 1) * SEC

@@ -33,14 +33,15 @@ def run(*args, columns=80, lines=24, env=None, **kw):
 
 
 def plain(text):
-    """Without its colours."""
+    """The text without colours."""
     return re.sub("\x1b\\[[0-9;]*m", "", text)
 
 
 def too_wide(text, whole, columns):
-    """What is wrong with @text, shown on so many columns, which is @whole elsewhere"""
-    # sentences have no fields; a terminal breaks them itself
+    """What is wrong with @text, shown in that many columns; @whole is the text in a
+    wide terminal"""
+    # sentences have no columns: the terminal wraps them
     wide = [line for line in text.splitlines() if len(line) > columns and re.search(r"\S  +\S", line)]
-    # bars are as long as there is room
+    # the length of bars depends on the width
     got, want = (re.sub("[\\s\u2588\u2591]", "", x) for x in (text, whole))
     return wide or [] if want and got == want else [text]

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# On which kernels make check and make check-debug run which selftests. What depends
-# most on the kernel runs on all of them; each runs on one at least. "make check-all"
-# and "make soak" run all of them everywhere. To be sourced at the top of the tree.
+# Which selftests make check and make check-debug run on which kernel. Selftests that
+# depend most on the kernel run on all of them; each runs on at least one.
+# "make check-all" and "make soak" run all of them everywhere. To be sourced at the
+# top of the tree.
 # shellcheck disable=SC2034 # used where this is sourced
 declare -A selftests=(
 	[arm64]="lifecycle shared_bits stacks"
@@ -12,13 +13,13 @@ declare -A selftests=(
 	[debug]="who/who device lifecycle"
 )
 
-# selftests_of KERNEL: their files' names
+# selftests_of KERNEL: the names of its selftests
 selftests_of()
 {
 	printf '%s_test.py\n' ${selftests[$1]}
 }
 
-# Return: whether each selftest is on a list, and each on a list is there
+# Return: whether the lists name each selftest, and name no others
 selftests_are_listed()
 {
 	diff <(printf '%s_test.py\n' ${selftests[*]} | sort -u) \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the module records of a made-up target: runs tests/sim/sim.c."""
+"""Runs tests/sim/sim.c: records of the module for a made-up target."""
 import os
 import random
 import subprocess
@@ -26,7 +26,7 @@ def intervals(maps, runs, **settings):
 
 
 def history(count, regions, seed=1, **settings):
-    """@count intervals of a process of many kinds of pages, which has so many regions."""
+    """@count intervals of a process with many kinds of pages, in @regions regions."""
     rng = random.Random(seed)
     maps = [(start, start + 64 * max(1, regions * share // 100), cls) for cls, start, share in (
         ("file", 0x400, 3), ("text", 0x555500000, 12), ("heap", 0x555600000, 25),

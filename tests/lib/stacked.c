@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * stacked.c - a program with known call stacks: it tells on its standard output when
- * all of its threads are where they stay
+ * stacked.c - a program with known call stacks: prints a line when all of its
+ * threads have reached their places
  *
- * stacked [THREADS [DEPTH]]: so many more threads wait in wait_here(), and the
+ * stacked [THREADS [DEPTH]]: THREADS more threads wait in wait_here(), and the
  * first one works in work_here(), called through DEPTH calls of descend().
  */
 #include <pthread.h>

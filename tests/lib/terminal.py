@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A command in tmux: what is on its screen, keys, sizes."""
+"""A command in tmux: its screen, keys, sizes."""
 import re
 import shlex
 import shutil
@@ -23,7 +23,7 @@ def order(text):
 
 
 class Terminal(Directory):
-    """wsmo runs in it; then it shows the exit status and the state of the terminal."""
+    """Runs wsmo in a terminal; then shows the exit status and the terminal's state."""
 
     def __init__(self, *args, columns=100, lines=24, env=None):
         super().__init__()
@@ -40,7 +40,7 @@ class Terminal(Directory):
         return p.stdout.decode()
 
     def __exit__(self, *exc):
-        # the leak check at its exit does not survive a terminal that goes meanwhile
+        # wsmo's leak check at exit fails if the terminal goes meanwhile
         if "EXIT" not in self.text():
             self.keys("C-c")
             self.wait("EXIT")
@@ -63,7 +63,7 @@ class Terminal(Directory):
         self.tmux("resize-window", "-x", str(columns), "-y", str(lines))
 
     def wait(self, *words, without=(), rows=None, timeout=20):
-        """The screen once it has these words and rows, or when time is up."""
+        """The screen once it shows these words and rows, or when time is up."""
         end = time.time() + timeout
         while True:
             text = self.text()
@@ -77,6 +77,6 @@ class Terminal(Directory):
         """wsmo ended with this status and left the terminal as it was."""
         text = self.wait("EXIT %d" % status, "icanon")[1]
         state = self.tmux("display", "-p", "#{alternate_on} #{cursor_flag}")
-        # alone on its line, so nothing of the screen is left there
+        # alone on its line: nothing else is left on the screen
         return "\nEXIT %d\nisig icanon echo" % status in "\n" + text and \
             state == "0 1\n", text + state

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Compares what wsmo recorded of a workload with what the workload knows."""
+"""Compares a recording of a workload with the workload's own figures."""
 import os
 import statistics
 import subprocess
@@ -12,7 +12,7 @@ import wsmon
 def read_truth(path, own=False):
     """[(time_ns, bytes)]: the working set, exact for the workload's buffer.
 
-    With own, its code, stack and bookkeeping are included, as an upper bound.
+    With own, an upper bound that includes code, stack and bookkeeping.
     """
     with open(path) as f:
         rows = [line.split() for line in f if line.startswith("truth ")]
@@ -20,8 +20,8 @@ def read_truth(path, own=False):
 
 
 def at(truth, t, gap=None):
-    """The truth at a time, between two samples; None outside of them, and where they are more than
-    @gap ns apart: the program had no processor, and does not know."""
+    """The truth at a time, interpolated between two samples; None outside of them, and if they are
+    more than @gap ns apart: then the program did not run, and its figures have a gap."""
     for (t0, b0), (t1, b1) in zip(truth, truth[1:]):
         if t0 <= t <= t1:
             return b0 + (b1 - b0) * (t - t0) / (t1 - t0) if not gap or t1 - t0 <= gap else None
@@ -29,7 +29,7 @@ def at(truth, t, gap=None):
 
 
 def rows(records, truth, cls="anon", pid=None, gap=None):
-    """[(truth, estimate, low, high, time_ns)], of one target if there are several"""
+    """[(truth, estimate, low, high, time_ns)], of target @pid if there are several"""
     found = []
     for r in records:
         if r.type == "WSS" and r.cls == cls and pid in (None, r.pid):
@@ -47,7 +47,7 @@ def covered(found):
 class Case:
     """A recording: estimates with the truth beside them.
 
-    cls "anon" is the workloads' buffer and nothing else, "all" everything.
+    cls "anon" is the workload's buffer and nothing else, "all" all memory.
     """
 
     def __init__(self, data, truth, cls="anon", gap=None):
@@ -93,7 +93,7 @@ def record(options, workload):
 
 
 def watch(options, workload, seconds, settle=0):
-    """The same for a workload that runs until it is stopped, once it is ready.
+    """The same once the workload is ready, for one that runs until stopped.
 
     settle: seconds at the beginning that do not count.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""wsmo act on a process with memory, and a fake module that says how it is used."""
+"""wsmo act on a process with memory, and a fake module that reports its use."""
 import contextlib
 import json
 import mmap
@@ -16,7 +16,7 @@ PAGE = mmap.PAGESIZE
 SIZE = 8 << 20
 COLD = "4K null null 5% 500ms null pageout"
 
-# a file nobody else maps: its pages can be dropped without swap
+# a file that no other process maps: its pages can be dropped without swap
 CODE = """
 import ctypes, mmap, os, sys, time
 size = int(sys.argv[1])
@@ -57,7 +57,7 @@ for line in sys.stdin:
 
 
 class Victim:
-    """The process: @at is clean file memory, @anon anonymous memory."""
+    """The process: clean file memory is at .at, anonymous memory at .anon."""
 
     def __init__(self, directory, size=SIZE, flags=mmap.MAP_PRIVATE, file=None):
         self.size = size
@@ -79,7 +79,7 @@ class Victim:
         assert self.p.stdout.readline() == "done\n"
 
     def zeroes(self, size):
-        """Maps a range, and the zero page everywhere in it; its address."""
+        """Map a range, with the zero page everywhere in it. Return its address."""
         print("zeroes", size, file=self.p.stdin, flush=True)
         at = int(self.p.stdout.readline())
         assert self.p.stdout.readline() == "done\n"
@@ -93,7 +93,7 @@ class Victim:
         return PAGE * sum(e >> 63 for e in struct.unpack("<%dQ" % (size // PAGE), data))
 
     def huge(self, start):
-        """Bytes in huge pages of the mapping that begins there."""
+        """Bytes in huge pages of the mapping that begins at @start."""
         with open("/proc/%d/smaps" % self.pid) as f:
             inside = False
             for line in f:
@@ -105,21 +105,21 @@ class Victim:
 
 
 def regions(start, size, parts, hot=(), cls="file", age_ms=60000):
-    """Equal parts of a range; those in hot were accessed."""
+    """Equal parts of a range, of which those in @hot were accessed."""
     step = size // parts
     return [r.region(start + i * step, start + (i + 1) * step, i in hot, i in hot,
                      cls, age_ms, 0) for i in range(parts)]
 
 
 def script(snapshot, intervals=150, missed=0, events=None):
-    """What the fake module does: the same snapshot each interval, of 10 ms.
+    """A script of the fake module: the same snapshot each interval of 10 ms.
 
-    That is what the records say; how fast they come is another matter, so that the
-    outcome does not depend on the load of the machine.
+    10 ms is the time in the records; the actual pace of the records differs, so that
+    the outcome does not depend on the load of the machine.
 
     snapshot: pid -> regions, or a function of the interval's number to that;
-    missed: visits missed each interval; events: number of an interval -> what to
-    call then, which may return more to send.
+    missed: rounds missed each interval; events: interval number -> function to
+    call then, which may return further records.
     """
     def run(module, pids):
         module.begin(pids)
@@ -137,7 +137,7 @@ def script(snapshot, intervals=150, missed=0, events=None):
                 if not os.path.exists("/proc/%d" % pid):
                     out += r.exit_(t, pid)
                     continue
-                # in several records, as the module sends many regions
+                # in several records, as the module splits large snapshots
                 all_ = (snapshot(i) if callable(snapshot) else snapshot).get(pid, [])
                 for first in range(0, len(all_), 1000):
                     out += r.snapshot(t, pid, all_[first:first + 1000], first, len(all_),
@@ -153,7 +153,7 @@ def script(snapshot, intervals=150, missed=0, events=None):
 
 @contextlib.contextmanager
 def fake(snapshot, size=SIZE, pace=0.004, flags=mmap.MAP_PRIVATE, file=None, **kw):
-    """A victim, and a module that says of it what snapshot(victim) is."""
+    """A victim, and a module that reports snapshot(victim) of it."""
     with Directory() as d, Directory() as debug, Victim(d, size, flags, file) as v:
         module = Module(debug, interval=pace, script=script(snapshot(v), **kw))
         try:
@@ -166,7 +166,7 @@ def args(d, module, victim, *rules, more=(), seconds="60", classes="file"):
     d.write("scheme", "\n".join(rules).encode() + b"\n")
     return ("act", "--debugfs", module.dir.name, "-s", d.path("scheme"), "-p",
             str(victim.pid), "-d", seconds, "--json", "--class", classes,
-            # whatever else this machine does
+            # do not yield to other load on this machine
             "--max-pressure", "100%", *more)
 
 
@@ -175,7 +175,7 @@ def objects(result, kind):
 
 
 def half_hot(v):
-    """The first half is in use."""
+    """A snapshot with the first half accessed."""
     return {v.pid: regions(v.at, v.size, 64, hot=range(32))}
 
 

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Estimates beside the truth, through wsmo: a smoke version of the figures.
 
-Short intervals, so that there are many in little time. An outlier of a busy
-machine is no failure: medians and counts are asserted, not single intervals.
-Whether as many intervals hold the truth as should is asked once, of many
-recordings together: coverage().
+Short intervals give many of them in little time. A busy machine makes outliers,
+so medians and counts are asserted, not single intervals. Coverage (do as many
+intervals hold the truth as should?) is tested once, over many recordings:
+coverage().
 """
 import csv
 import math
@@ -35,8 +35,8 @@ def say(what, c):
 
 
 def close(what, c, error, width):
-    """c: a recording. Its error and its intervals' half-width are as wanted: return
-    it."""
+    """Assert bounds for the error and for the half-width of the intervals of recording
+    c. Return c."""
     say(what, c)
     assert len(c.rows) >= 5, "only %d intervals" % len(c.rows)
     assert abs(c.median_error()) < error, c.median_error()
@@ -45,20 +45,20 @@ def close(what, c, error, width):
 
 
 def chance_of(misses, n, p):
-    """Of this many or more in n independent trials"""
+    """Chance of @misses or more in n independent trials"""
     return 1 - sum(math.comb(n, k) * p ** k * (1 - p) ** (n - k) for k in range(misses))
 
 
-# Intervals of one recording share evidence: regions hardly change, and pages of which none was
-# drawn stay unseen for seconds. Recordings do not, as their targets and seeds differ. The misses of
+# Intervals of one recording share evidence: regions hardly change, and pages without a sample stay
+# unseen for seconds. Recordings are independent, as their targets and seeds differ. The misses of
 # 32 recordings varied 1.0 to 1.6 times as much as those of as many independent intervals would.
 SHARED = 2
 
 
 def too_often(recordings, p=0.05):
-    """recordings: (intervals, those that miss the truth) of each. Do more miss it than
-    a share of p would, chance aside? All are one sample: the bound is exceeded if all intervals
-    of one recording in eight miss, and if one in eight of each does."""
+    """recordings: (intervals, misses) of each; a miss does not hold the truth. Is the share of
+    misses above p, beyond chance? All recordings are one sample: the bound is exceeded if all
+    intervals of one recording in eight miss, and if one interval in eight of each does."""
     n, m = (sum(x) for x in zip(*recordings))
     chance = chance_of(round(m / SHARED), round(n / SHARED), p)
     print("# the truth is in %d of %d intervals; chance %.2g" % (n - m, n, chance), flush=True)
@@ -66,8 +66,8 @@ def too_often(recordings, p=0.05):
 
 
 def coverage():
-    """Of 95 % intervals about as many hold the truth, whatever the share of the pages
-    that is hot, in pages without order, where samples are all there is to go by."""
+    """About 95 % of the intervals hold the truth, for any share of hot pages; hot pages
+    are at random, so that samples are the only evidence."""
     shares = 3, 10, 20, 35, 50, 65, 80, 90
     recordings = []
     with tempfile.TemporaryDirectory() as tmp:
@@ -91,7 +91,7 @@ def coverage():
                     records = [r for r in wsmon.read(f)[1] if r.type == "WSS"]
                 for job, path in zip(jobs, files):
                     rows = truth.rows(records, truth.read_truth(path), pid=job.pid)
-                    # while regions are still as they began, too
+                    # with the intervals from the beginning, when regions are not yet adapted
                     recordings.append((len(rows), len(rows) - truth.covered(rows)))
         finally:
             for job in jobs:
@@ -137,12 +137,12 @@ def ramp():
 
 
 def parts(data, *options):
-    """The map of the last snapshot of the buffer: (start, end, share)"""
+    """The regions of the last snapshot, clipped to the buffer: (start, end, share)"""
     head, *lines = subprocess.run(
         ["wsmo", "report", "regions", "--csv", "--class", "anon", *options, "-i", data],
         stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
     at = head.split(",").index("t")
-    # of thousands of rows some hundred are of interest
+    # parse the last snapshot only: some hundred of thousands of rows
     last = lines[-1].split(",")[at]
     rows = csv.DictReader([head] + [line for line in lines if line.split(",", at + 1)[at] == last])
     return [(int(r["start"]), int(r["end"]), float(r["share"])) for r in rows]
@@ -150,7 +150,7 @@ def parts(data, *options):
 
 @w.measured
 def small_blocks():
-    """More of them than there are regions: parts of regions show where they are."""
+    """More blocks than regions: parts of regions show where they are."""
     block, size = 64 << 10, 128 << 20
     with tempfile.TemporaryDirectory() as tmp:
         data, path = os.path.join(tmp, "data"), os.path.join(tmp, "truth")
@@ -167,8 +167,9 @@ def small_blocks():
             base = next(int(line.split()[1]) for line in f if line.startswith("range "))
 
         def error(*options):
-            """Mean of |share - truth| over the pages of the buffer, blocks in turn. Which blocks
-            are the hot ones is hotset's to say: the even or the odd"""
+            """Mean of |share - truth| over the pages of the buffer; blocks are hot and cold in
+            turn. Hotset decides whether the even or the odd ones are hot: take the smaller
+            error"""
             sums = [0, 0]
             for start, end, share in parts(data, *options):
                 at, end = max(start, base), min(end, base + size)
@@ -188,10 +189,10 @@ def small_blocks():
 
 @w.measured
 def never_rests():
-    """A set that stays in the TLB, as no context switch ever empties it: only
-    the flush makes it visible. Without, it reads near zero: a limit that is
-    shown here, not promised. It also leaves cleared bits behind, with which
-    the recordings that follow must cope."""
+    """A set that stays in the TLB, as no context switch ever empties it: only the flush
+    makes it visible. Without the flush it reads near zero; this test shows the limit
+    and does not promise it. It also leaves cleared bits behind, and the recordings
+    that follow must cope with them."""
     os.sched_setaffinity(0, {0})
     spin = ["taskset", "-c", "1", "hotset", "--period-ms", "0", "--seconds",
             "0", "--hot", "1M", "--offset", "100M", "--window", "200"]
@@ -216,7 +217,7 @@ def never_rests():
 
             say("1 MiB that never rests, without flush", record({0}, "--no-flush"))
             close("1 MiB that never rests", record({0}), 0.05, 0.30)
-            # where switching to the monitor and back does not flush either
+            # on the monitor's CPU, where a switch to the monitor and back does not flush either
             close("1 MiB that never rests, nor from the CPU of the monitor",
                   record({1}), 0.05, 0.30)
         finally:
@@ -239,7 +240,7 @@ def classes_sum_up(c):
 
 @w.measured
 def one_and_a_half_intervals():
-    """Samples serve the whole window, though no number of intervals is as long."""
+    """Samples serve the whole window, although it is no multiple of the interval."""
     code = ("m = mmap.mmap(-1, 32 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
             "m.madvise(mmap.MADV_NOHUGEPAGE)\n"
             "begin = at = time.monotonic()\n"
@@ -247,7 +248,7 @@ def one_and_a_half_intervals():
             "    n = 16 if (at - begin) % 8 < 4 else 32\n"
             "    m[:n << 20:4096] = b'x' * (n << 8)\n"
             "    at += 0.54\n"
-            # samples of a target that sleeps stay anyway
+            # sleep in short steps: a target that sleeps all the time keeps its samples anyway
             "    while time.monotonic() < at:\n"
             "        time.sleep(0.02)\n")
     with w.Target(code) as t:
@@ -261,14 +262,14 @@ def one_and_a_half_intervals():
             time.sleep(0.4)
         w.must_put("target", "\n")
     print("# 16 or 32 each 540 ms, in a window of 600 ms: %s MiB" % sizes)
-    # neither gaps nor what once was
+    # no gaps, and no memory of the past
     assert sum(s < 15 for s in sizes) <= 2, sizes
     assert sum(s < 18 for s in sizes) >= 5 and sum(s > 30 for s in sizes) >= 5, sizes
 
 
 @w.measured
 def several_windows():
-    """What is used every 3 s counts in 5 s, not in most windows of 0.5 s."""
+    """Memory used every 3 s counts in 5 s, but not in most windows of 0.5 s."""
     code = ("private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS\n"
             "a, b, n = mmap.mmap(-1, 16 << 20, private), mmap.mmap(-1, 32 << 20, private), 0\n"
             "for m in a, b:\n"
@@ -299,7 +300,7 @@ def several_windows():
 
 with open("/sys/kernel/mm/transparent_hugepage/khugepaged/"
           "scan_sleep_millisecs", "w") as f:
-    f.write("100000000")     # it touches what it collapses
+    f.write("100000000")     # khugepaged touches pages that it collapses: stop it
 w.need("wsmo", "patterns")
 w.main(coverage, several_windows, one_and_a_half_intervals, small_hot_set, huge_pages, every_second_page,
        random_pages, small_blocks, ramp, never_rests)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""wsmo act on a live kernel: huge pages; sessions that end, what is not permitted."""
+"""wsmo act on a live kernel: huge pages, sessions that end, missing permissions."""
 import signal
 import subprocess
 import time
@@ -11,14 +11,14 @@ from acttest import MIB, act, rules, scheme, without_damon, write
 
 @w.measured
 def huge_pages():
-    """Hot memory goes into huge pages; what gets cold is split again."""
+    """Hot memory is collapsed into huge pages, and split again when it becomes cold."""
     write("/sys/kernel/mm/transparent_hugepage/enabled", "madvise")
 
     def huge(pid):
         with open("/proc/%d/smaps" % pid) as f:
             return sum(int(line.split()[1]) << 10 for line in f
                        if line.startswith("AnonHugePages"))
-    # (hotset wants small pages and says so to the kernel)
+    # (not hotset, which asks the kernel for small pages)
     with w.Target("while True:\n    m[o:o + n:4096] = b\n    time.sleep(0.02)\n",
                   "import ctypes\nn = 16 << 20\nb = bytes(n >> 12)\n"
                   "m = mmap.mmap(-1, 64 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
@@ -38,7 +38,7 @@ def huge_pages():
 
 
 def stopped_underneath():
-    """Somebody else ends the session in debugfs, as one does to unload the module."""
+    """Another user ends the session in debugfs, as before unloading the module."""
     with w.without_device(), w.sleeper() as t:
         p = subprocess.Popen(["wsmo", "act", "-q", "-s", scheme("4K null null null 1s null stat"),
                               "-p", str(t.pid)], stdout=subprocess.DEVNULL)

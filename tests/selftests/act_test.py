@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""wsmo act on a live kernel: what is cold goes, what is hot stays."""
+"""wsmo act on a live kernel: cold memory goes, hot memory stays."""
 import contextlib
 import json
 import os
@@ -67,12 +67,12 @@ def resident(pid, start, size):
 
 @w.measured
 def reclaim():
-    """The preset takes the cold part, and none of the hot one."""
+    """The preset takes the cold part, and nothing of the hot part."""
     with swap():
         p, at = hotset()
         try:
             began = time.monotonic()
-            # all of a CPU: kernels that check everything take long to reclaim
+            # a whole CPU: kernels with checkers take long to reclaim
             acting = subprocess.Popen(["wsmo", "act", "-q", "-s", "reclaim", "-p", str(p.pid),
                                        "--json", "-o", FILE, "--quota-cpu", "100%"],
                                       stdout=subprocess.PIPE, text=True)
@@ -100,24 +100,24 @@ def reclaim():
 
 @w.measured
 def refaults_back_off():
-    """What is taken comes back soon: the governor ends that."""
+    """Memory that is taken comes back soon: the governor ends that."""
     with swap():
         p, at = hotset("--period-ms", "500", hot=48)
         try:
             r = act("-s", scheme("4K null null null null null pageout"), "-p", str(p.pid),
                     "-d", "8", "--json", "--class", "anon")
-            # by default
+            # 100 is the default
             assert r.returncode == 0 and "came back, --max-refaults is 100" in r.stderr, r
             rule = rules(r)[0]
             assert rule["refaulted_bytes"] > 0, rule
-            # a pause of 5 s: it could not take it all again and again
+            # a pause of 5 s: not all of it could be taken again and again
             assert rule["applied_bytes"] < 5 * 64 * MIB, rule
         finally:
             p.kill()
             p.wait()
 
 
-# 4096 pages, of which every 16th is used every four seconds
+# 4096 pages, every 16th of them used every four seconds
 SELDOM = """
 while True:
     for at in range(0, len(m), 16 * 4096):
@@ -128,7 +128,7 @@ while True:
 
 @w.measured
 def what_came_back_stays():
-    """Pages that are used, in a range that hardly is, are taken once, not again and again."""
+    """Used pages within a hardly used range are taken once, not again and again."""
     setup = "m = mmap.mmap(-1, 16 << 20, mmap.MAP_PRIVATE)\nm[:] = b'x' * len(m)"
     with swap(), w.Target(SELDOM, setup) as target:
         r = act("-s", scheme("1M null null 40% null null pageout"), "-p", str(target.pid), "-d", "30",
@@ -151,7 +151,8 @@ def available():
 
 @w.measured
 def goals():
-    """One that is out of reach takes what is cold, and none of the hot; another ends in between."""
+    """A goal out of reach takes all cold memory and nothing hot; another goal is reached and
+    ends."""
     with swap():
         p, at = hotset()
         try:
@@ -210,7 +211,7 @@ def exits_in_mid_action():
 
 @contextlib.contextmanager
 def cgroup():
-    """The directory of one, /test; what is in it in the end ends soon"""
+    """The directory of a cgroup /test; at the end its processes are killed"""
     root = os.path.join(TMP, "cgroup")
     os.mkdir(root)
     subprocess.run(["mount", "-t", "cgroup2", "none", root], check=True)
@@ -226,7 +227,7 @@ def cgroup():
 
 @w.measured
 def of_a_cgroup():
-    """Processes of the cgroup, also one that begins later, and no other"""
+    """Acts on the processes of the cgroup, also on one that begins later, and on no others"""
     started = []
     with swap(), cgroup() as path:
         try:
@@ -257,7 +258,7 @@ def of_a_cgroup():
 
 @w.measured
 def two_acts():
-    """What the one takes, the other would take again when it came back: the second one refuses"""
+    """Two would take from each other memory that came back: the second one refuses"""
     with swap(), cgroup() as path:
         p, at = hotset()
         try:
@@ -286,7 +287,7 @@ KDAMONDS = "/sys/kernel/mm/damon/admin/kdamonds/"
 
 @contextlib.contextmanager
 def kdamond(pid):
-    """DAMON looks at a process each 20 ms"""
+    """DAMON watches a process, every 20 ms"""
     context = KDAMONDS + "0/contexts/0/"
     write(KDAMONDS + "nr_kdamonds", 1)
     write(KDAMONDS + "0/contexts/nr_contexts", 1)
@@ -304,7 +305,7 @@ def kdamond(pid):
 
 @w.measured
 def beside_damon():
-    """It clears the Accessed bits first: nothing is done while it runs"""
+    """DAMON clears the Accessed bits first: wsmo does nothing while DAMON runs"""
     if not os.path.exists(KDAMONDS):
         raise w.Skip("this kernel has no DAMON")
     with swap():
@@ -325,7 +326,7 @@ def beside_damon():
 
 @w.measured
 def cgroup_without_swap():
-    """Nothing is tried where the kernel would refuse it, and that is said once"""
+    """No action is tried where the kernel would refuse it; one message says so"""
     with swap(), cgroup() as path:
         write(path + "/../cgroup.subtree_control", "+memory")
         os.mkdir(path + "/below")
@@ -356,7 +357,7 @@ def cgroup_without_swap():
 
 
 def few_files():
-    """A process that cannot be opened has not ended"""
+    """A process that cannot be opened counts as running"""
     with w.sleeper() as p:
         r = act("-s", scheme("4K null null null null null stat"), "-p", str(p.pid), "-d", "1",
                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (6, 6)))
@@ -369,7 +370,7 @@ def reads(pid):
 
 
 def of_many_cgroups():
-    """Users can make cgroups: they are not all read each second"""
+    """Users can make cgroups: wsmo does not read all of them each second"""
     with cgroup() as path, w.sleeper() as p:
         below = [path + "/%d" % i for i in range(1000)]
         for name in below:
@@ -394,7 +395,7 @@ def of_many_cgroups():
 
 
 def a_part_mounted_elsewhere():
-    """A path below it is not taken for that of another cgroup"""
+    """A path below the mounted part is not mistaken for another cgroup"""
     with cgroup() as path, w.sleeper() as p:
         write(path + "/cgroup.procs", p.pid)
         part = os.path.join(TMP, "part")
@@ -414,8 +415,8 @@ def a_part_mounted_elsewhere():
 
 @w.measured
 def few_regions():
-    """Of many processes each has few regions: what is used each five seconds stays, as it does
-    where the process is the only one"""
+    """With many processes each has few regions: memory used every five seconds still stays, as
+    it does for a single process"""
     with swap():
         others = [hotset(size=4, hot=4)[0] for _ in range(16)]
         p, at = hotset("--period-ms", "5000", "--pattern", "blocks:4M")
@@ -434,7 +435,7 @@ def few_regions():
                 x.wait()
 
 
-# twenty children at any time that live for 0.2 s or less, each with the memory of a Python
+# twenty children at any time; each lives for 0.2 s or less, with the memory of a Python
 SHORT = """
 import random
 children = 0
@@ -450,7 +451,7 @@ while True:
 
 
 def of_processes_that_end():
-    """While it begins, or begins anew for others: it goes on with those that are there"""
+    """Processes end while the session begins, or is renewed for others: it goes on with the rest"""
     with cgroup() as path:
         with w.Target(SHORT, "open('%s/cgroup.procs', 'w').write('0')" % path):
             for seconds in [1] * 5 + [13]:

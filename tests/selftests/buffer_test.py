@@ -62,7 +62,7 @@ def a_session():
     assert areas[0].index == 0 and areas[-1].index == areas[-1].total - 1
     assert {"text", "heap", "stack"} <= {a.cls for a in areas}
     snapshots = [r for r in records if r.type == "SNAPSHOT"]
-    # late ones are longer, none is shorter
+    # late intervals are longer, none is shorter
     assert 2 < len(snapshots) < 15, len(snapshots)
     assert min(s.interval_ns for s in snapshots) < 65e6
     for s in snapshots:
@@ -106,7 +106,7 @@ def nonblocking_and_poll():
         w.must_put("attrs", FAST)
         w.must_put("target", "%d\n" % t.pid)
         assert poll.poll(5000) == [(fd, select.POLLIN)]
-        # byte by byte is the same stream
+        # read byte by byte, the stream is the same
         data = b""
         while len(data) < 1000:
             try:
@@ -139,7 +139,7 @@ def one_reader():
 
 
 def left_behind():
-    """What nobody read is there afterwards, until the next session."""
+    """Unread records stay until the next session."""
     with w.sleeper() as t:
         for seed in (1, 2):
             w.must_put("attrs", FAST + " seed=%d" % seed)
@@ -154,7 +154,7 @@ def left_behind():
 
 
 def late_reader():
-    """Who comes late is told the targets and their mappings again."""
+    """A late reader gets the targets and their mappings again."""
     with w.sleeper() as t:
         w.must_put("attrs", FAST)
         fd = open_buffer()
@@ -162,7 +162,7 @@ def late_reader():
         time.sleep(0.3)
         os.close(fd)
         fd = open_buffer(os.O_NONBLOCK)
-        while True:          # what the first one left
+        while True:          # records of the first session
             try:
                 os.read(fd, 1 << 20)
             except BlockingIOError:
@@ -186,7 +186,7 @@ def loss_is_told():
                    "window_us=4000 max_regions=4000 cpu_permille=1000")
         w.must_put("target", "%d\n" % t.pid)
         w.wait_for("a full buffer", lambda: w.stats()["lost_records"] > 20, 60)
-        # room again: it goes on, and says what is missing
+        # there is room again: the stream goes on, and reports the loss
         data = os.read(fd, 4096)
         data += os.read(fd, 1 << 20)
         lost = w.stats()["lost_records"]
@@ -208,7 +208,7 @@ ATTRS, TARGET, AREA, LOST = 1, 2, 3, 10
 
 
 def behind_loss(data):
-    """The types of the records from the first LOST one on; quicker than parse()"""
+    """The types of the records from the first LOST one on; faster than parse()"""
     kinds, at = [], struct.unpack_from("<I", data, 12)[0]
     while at + 16 <= len(data):
         kind, size = struct.unpack_from("<II", data, at)
@@ -219,7 +219,7 @@ def behind_loss(data):
 
 
 def lost_each(intervals):
-    """How many records are lost in an interval of one round"""
+    """Records lost an interval, at one round each"""
     before = w.stats()
     w.wait_for("intervals", lambda: w.stats()["rounds"] >= before["rounds"] + intervals, 60)
     after = w.stats()
@@ -228,8 +228,8 @@ def lost_each(intervals):
 
 
 def nobody_reads():
-    """A full buffer costs no more than what goes on is lost: targets and mappings
-    are reported again once there is room for them, not each interval."""
+    """A full buffer loses no more than the current records: targets and mappings are
+    reported again when there is room for them, not each interval."""
     mappings = 300
     with w.Target("time.sleep(1000)", "import ctypes\n"
                   "libc = ctypes.CDLL(None)\n"
@@ -243,9 +243,9 @@ def nobody_reads():
                    "window_us=4000 max_regions=4000 cpu_permille=1000")
         fd = open_buffer()
         w.must_put("target", "%d\n" % t.pid)
-        # also for small records: that of each class and the statistics
+        # no room even for small records: WSS of each class, and statistics
         w.wait_for("a full buffer", lambda: lost_each(5) > 5, 120)
-        # something that has to be known is lost, too
+        # the new attributes are lost, too: the reader must get them later
         w.must_put("attrs", "seed=7")
         each = lost_each(20)
         data, end = b"", time.monotonic() + 60
@@ -296,7 +296,7 @@ def attrs_are_recorded():
 
 
 def half_a_record():
-    """Who goes in the middle of a record leaves no half of it to the next."""
+    """A reader that closes in the middle of a record leaves no half of it to the next reader."""
     with w.sleeper() as t:
         w.must_put("attrs", FAST)
         fd = open_buffer()
@@ -315,7 +315,7 @@ def half_a_record():
 
 
 def one_session_after_the_other():
-    """A reader sees the end of each."""
+    """A reader sees the end of each session."""
     with w.sleeper() as t:
         w.must_put("attrs", FAST)
         fd = open_buffer()
@@ -335,7 +335,7 @@ def one_session_after_the_other():
 
 
 def stopped_at_once():
-    """A session that hardly began has an end all the same."""
+    """A session stopped at once has an end record all the same."""
     with w.sleeper() as t:
         for _ in range(50):
             fd = open_buffer()
@@ -347,7 +347,7 @@ def stopped_at_once():
 
 
 def bad_address():
-    """Bytes that were not delivered are not lost."""
+    """Bytes that could not be copied to the reader are not lost."""
     import ctypes
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.restype = ctypes.c_void_p
@@ -368,7 +368,7 @@ def bad_address():
         data = os.read(fd, 4096)
         assert libc.read(fd, page + 4096, 1000) == -1
         while True:
-            # half of the room is not there
+            # the second half of the destination is not mapped
             n = libc.read(fd, page + 4096 - 500, 1000)
             assert n >= 0, ctypes.get_errno()
             if n < 1:

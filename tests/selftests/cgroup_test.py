@@ -25,7 +25,7 @@ def attach(cgroup, pid=0):
 
 
 class Cgroup:
-    """A cgroup of its own, with one below; what is in it is killed at the end."""
+    """A cgroup with one below it; its processes are killed at the end."""
 
     def __enter__(self):
         os.makedirs(os.path.join(ROOT, "test/below"))
@@ -35,7 +35,7 @@ class Cgroup:
         for name in "test/below", "test":
             self.empty(name)
             if os.path.exists(os.path.join(ROOT, name)):
-                # a process that was killed leaves a moment later
+                # a killed process leaves the cgroup a moment later
                 w.wait_for("an empty cgroup", lambda: self.remove(name))
 
     def remove(self, name):
@@ -59,7 +59,7 @@ class Cgroup:
 
 
 def worker(cgroup, mib, code="", **more):
-    """A process that is in a cgroup before it executes, and uses some memory of its own."""
+    """A process that is in the cgroup before it executes, and uses some memory of its own."""
     body = ("import mmap, os, time\n"
             "m = mmap.mmap(-1, 64 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
             "m.madvise(mmap.MADV_NOHUGEPAGE)\nm[::4096] = bytes(64 << 8)\n" + code +
@@ -78,7 +78,7 @@ def totals(records, cls):
 
 
 def check(session, wanted, cls="anon", skip=2, at_most=1.06):
-    """The rest of the session: each total is right."""
+    """All totals of the rest of the session are right."""
     session.put("stop")
     records = session.read_all()
     sizes = totals(records, cls)[skip:]
@@ -91,7 +91,7 @@ def check(session, wanted, cls="anon", skip=2, at_most=1.06):
 
 @w.measured
 def processes():
-    """Also of the cgroup below; each page once."""
+    """Processes of the cgroup below count, too; each page counts once."""
     shared = os.path.join(tempfile.mkdtemp(dir="/dev/shm"), "shared")
     with open(shared, "wb") as f:
         f.truncate(32 << 20)
@@ -118,8 +118,8 @@ def processes():
 
 @w.measured
 def seen_once():
-    """Memory that is used once every 2.5 s is in use in one interval each time, and nothing
-    else is, though two sessions clear its bits."""
+    """Memory used once every 2.5 s counts in one interval each time, and nothing else
+    counts, although two sessions clear its bits."""
     with Cgroup(), Session(ATTRS + "cgroup=/test") as s, \
             Session(ATTRS + "cgroup=/test/below") as below:
         worker("test/below", 0, each=" m[:32 << 20:4096] = bytes(32 << 8)\n time.sleep(2.5)\n")
@@ -139,7 +139,7 @@ def seen_once():
 
 
 def members(session, seconds):
-    """Number of members after some time"""
+    """Number of members after some seconds"""
     session.read(seconds)
     return [r.members for r in session.records() if r.type == "GROUP"][-1]
 
@@ -153,7 +153,7 @@ def come_and_go():
         assert members(s, 2.5) == 0
         p = worker("test", 1)
         assert members(s, 2) == 1
-        # it forks: the children are in the cgroup
+        # its children are in the cgroup, too
         q = worker("test", 1, "for i in range(5):\n if not os.fork():\n  time.sleep(1000)\n")
         assert members(s, 2) == 7
         p.kill()
@@ -177,11 +177,11 @@ def ends_with_its_cgroup():
 
 @w.measured
 def short_lives():
-    """Each uses 8 MiB for 0.3 s, and is forked and attached from outside."""
+    """Each process uses 8 MiB for 0.3 s, and is forked and attached from outside."""
     code = ("import mmap, os, time\n"
             "m = mmap.mmap(-1, 8 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
             "m[::4096] = bytes(8 << 8)\ntime.sleep(0.3)\n"
-            # what it frees before its end cannot be looked at
+            # memory freed before the end cannot be sampled at the end
             "os._exit(0)\n")
     with Cgroup(), Session(ATTRS.replace("window_us=500000", "window_us=2000000") +
                            "cgroup=/test") as s:
@@ -237,7 +237,7 @@ def refused():
 
 
 def many():
-    """300 processes that come at once"""
+    """300 processes that start at once"""
     with Cgroup(), Session(ATTRS.replace("cpu_permille=1000", "") + "cgroup=/test") as s:
         code = "for i in range(299):\n if not os.fork():\n  time.sleep(1000)\n"
         worker("test", 1, code)
@@ -250,7 +250,7 @@ def many():
 
 
 def few_regions():
-    """If CPU time is short, a group of one process has few"""
+    """If CPU time is short, a group of one process has few regions"""
     attrs = ATTRS.replace("500000", "200000").replace("cpu_permille=1000", "cpu_permille=1")
     with Cgroup(), Session(attrs + "cgroup=/test") as s:
         worker("test", 64)
@@ -262,7 +262,8 @@ def few_regions():
 
 @contextlib.contextmanager
 def recording(cgroup, *options):
-    """wsmo record of it, while the body runs; gets the file and, in the end, what was said"""
+    """wsmo record of the cgroup, while the body runs; yields the file and, in the end, the
+    messages"""
     file = os.path.join(tempfile.mkdtemp(), "data")
     p = subprocess.Popen(["wsmo", "record", "-o", file, "--cgroup", cgroup, "--cpu", "100%",
                           "--sample", "50ms", "--aggr", "500ms", "--window", "500ms", *options],
@@ -286,7 +287,7 @@ def report(view, file, *options):
 
 @w.measured
 def recorded():
-    """Each form of the path; three processes with memory of their own, and some that is shared"""
+    """Each form of the path; three processes with memory of their own, and some shared memory"""
     shared = os.path.join(tempfile.mkdtemp(dir="/dev/shm"), "shared")
     with open(shared, "wb") as f:
         f.truncate(32 << 20)
@@ -305,7 +306,7 @@ def recorded():
             assert group["type"] == "group" and group["name"] == "/test", group
             assert group["members_max"] == 3 and group["targets"] is None, group
             assert abs(means["anon"] + means["shmem"] - 124) < 124 * 0.03, means
-            # beside it there are text, heap and stacks of three interpreters
+            # in addition: text, heap and stacks of three interpreters
             assert 124 * 0.97 < group["mean"] / MIB < 124 * 1.03 + 12, group
             rows = report("wss", p.file, "--class", "all")
             assert len(rows) > 6 and all(
@@ -319,7 +320,7 @@ def recorded():
 
 
 def largest():
-    """Processes with most memory have rows, also one that came later and ended"""
+    """Processes with most memory have rows, even if they started later or have ended"""
     def recorded_pids(kind):
         with open(p.file, "rb") as f:
             return [r.pid for r in wsmon.read(f)[1] if r.type == kind]
@@ -353,7 +354,7 @@ def largest():
 
 
 def recorded_to_its_end():
-    """It is removed; the user ends it; all processes"""
+    """Recording ends when the cgroup is removed, when the user stops it, or with all processes"""
     with Cgroup() as c:
         worker("test/below", 1)
         with recording("test/below") as p:
@@ -378,7 +379,8 @@ def recorded_to_its_end():
 
 
 def names():
-    """A cgroup is recorded and exported whatever its name; one too long for a text stops no others"""
+    """A cgroup of any name is recorded and exported; one with too long a name does not stop the
+    others"""
     odd = ["blank b", "tab\twho_rate=5000", ".dot", "back\\x2d\\040", "x" * 255, "bad\udcff"]
     long = "/".join(["names"] + [" " * 255] * 5)
     workers = []

@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""What needs the whole checkout: parts of bench/ and tests/stress, in short.
+"""Tests that need the whole checkout: short runs of parts of bench/ and tests/stress.
 
-A sample page costs no more than a third of what a region costs DAMON. It is about an
-eighth of it for as few as these; bench/run overhead measures it properly, this is here so
-that it cannot rot.
+A sample page costs no more than a third of the cost of a region of DAMON. With so few
+samples it is about an eighth; bench/run overhead measures it properly, and this test
+keeps that code working.
 
 Reclaim takes no hot pages from targets whose samples are drawn in the same entries: one
-pair each of the stress tests' comparison. Stock kernels are where it matters, as they
-have no young flag (6.1), and more pairs take minutes.
+pair each of the stress tests' comparison. Stock kernels matter most, as they have no
+young flag (6.1), and more pairs take minutes.
 """
 import os
 import sys
@@ -30,7 +30,7 @@ def third_of_damon():
     with overhead.target(256 << 20, "4K") as t:
         rows = [(overhead.wsmon_cost(t.pid, 1000, 2)["ns"],
                  overhead.damon_cost(t.pid, 1000, 4)["ns"]) for _ in range(4)]
-    # other things this machine does only add to either
+    # other load on this machine can only increase both costs: take the minima
     ratio = min(theirs for _, theirs in rows) / min(ours for ours, _ in rows)
     print("# ns for a page, for a region of DAMON: %s: %.1f times as much" % (
         ", ".join("%.0f %.0f" % r for r in rows), ratio))

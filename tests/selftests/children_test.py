@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""With follow=1 children of a target, and theirs, belong to the session."""
+"""With follow=1 all descendants of a target belong to the session."""
 import os
 import select
 import signal
@@ -67,8 +67,8 @@ def become(targets, members):
 
 
 def there_before():
-    """What a target forked before, and what that forked, belongs to the session, too. Nobody is
-    missed while all of them fork."""
+    """Descendants forked before the session belong to it, too. None is missed while all of
+    them fork."""
     code = ("\ndef grow(deep):\n"
             " for _ in range(3):\n"
             "  pid = os.fork()\n"
@@ -96,7 +96,7 @@ def there_before():
 
 @w.measured
 def used_by_those_before():
-    """A server's worker uses memory, the server sleeps: the total has it."""
+    """A server's worker uses memory while the server sleeps: the total includes it."""
     code = ("if not os.fork():\n"
             " m = mmap.mmap(-1, 16 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
             " while True:\n  m[::4096] = bytes(16 << 8)\n  time.sleep(0.01)\n"
@@ -120,7 +120,7 @@ def used_by_those_before():
 
 @w.measured
 def shared_at_times():
-    """Memory that a process reads counts once, whether a child shares it or is gone just then."""
+    """Memory that a process reads counts once, whether a child shares it or has just ended."""
     code = ("signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
             "m = mmap.mmap(-1, 16 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
             "m[::4096] = bytes(16 << 8)\n"
@@ -139,7 +139,7 @@ def shared_at_times():
             sizes = [[x / (1 << 20) for x in (r.bytes, r.low, r.high)]
                      for r in s.read_all() if r.type == "TOTAL" and r.cls == "all"]
     print("# %s" % " ".join("%.1f [%.1f %.1f]" % tuple(x) for x in sizes))
-    # children's own copies count, too
+    # copies made by the children count, too
     assert len(sizes) > 12 and all(low < 20 and high > 16 for _, low, high in sizes[2:]), sizes
 
 
@@ -179,7 +179,7 @@ def descendants(pid):
 
 
 def one_child(code):
-    """It is a member at once, and no longer when it is gone."""
+    """The child is a member at once, and no longer when it has ended."""
     with Family(code) as f:
         assert counts() == (1, 1)
         pid = f.fork()
@@ -201,7 +201,7 @@ def forked():
 
 
 def spawned():
-    """vfork() and exec, by python"""
+    """vfork() and exec, by Python"""
     one_child("go(); p = subprocess.Popen(['sleep', '1000']); say(p.pid); p.wait(); go()")
 
 
@@ -217,14 +217,14 @@ def program_in_child():
 
 
 def forked_twice():
-    """A grandchild stays when its parent is gone, and init is its parent now."""
+    """A grandchild stays when its parent has ended and init is its parent."""
     one_child("go(); r, e = os.pipe()\n"
               "os.waitpid(child(lambda: os.write(e, b'%d' % child())), 0)\n"
               "say(os.read(r, 9).decode()); go()")
 
 
 def forked_by_a_thread():
-    """A thread is no member, and its child is."""
+    """A thread is no member, but its child is."""
     one_child("def fork(): say(child())\n"
               "go(); threading.Thread(target=fork).start(); time.sleep(1000)")
 
@@ -257,7 +257,7 @@ def changed_while_running():
         w.must_put("attrs", "follow=1")
         assert w.attrs()["follow"] == "1"
         f.fork()
-        # also the one that was there before
+        # with the child from before the session
         assert counts() == (1, 3)
         w.must_put("attrs", "follow=0")
         f.fork()
@@ -280,7 +280,7 @@ def end(p):
 
 
 def many_children():
-    """None is missed: 300 that live, 2000 that end at once."""
+    """None is missed: 300 children that live, 2000 that end at once."""
     p = forks("long", "300")
     try:
         p.stdout.readline()
@@ -301,7 +301,7 @@ def many_children():
 
 
 def programs_end():
-    """The memory that a child has before it executes a program is freed."""
+    """The memory of a child from before it executes a program is freed."""
     before = w.slab_objects("mm_struct")
     with Family("go()\nfor _ in range(100): os.waitpid(child(lambda: os.execlp('true', 'true')), 0)"
                 "\nsay(0); go()") as f:
@@ -313,7 +313,7 @@ def programs_end():
 
 
 TRIES = int(os.environ.get("WSMON_TRIES", 200))
-# a program of its own file system, which it keeps busy as long as anything of it is left
+# a program on a file system of its own, which stays busy as long as anything of the program is left
 MOUNTS = """
 import ctypes
 libc = ctypes.CDLL(None, use_errno=True)
@@ -337,7 +337,7 @@ go()
 
 
 def nothing_outlives_wait():
-    """A program's file system can be unmounted when it was waited for; it was looked at before."""
+    """A program's file system can be unmounted after wait(): its last look was before."""
     folder = tempfile.mkdtemp()
     nothing = os.path.join(folder, "nothing")
     subprocess.run(["gcc", "-static", "-O2", "-xc", "-o", nothing, "-"], input=b"int main(){return 0;}",
@@ -369,7 +369,7 @@ def resident(pid):
 
 
 def hangs_as_it_ends():
-    """A process waits for a file system that is frozen as it closes a file: its memory is freed."""
+    """A process closes a file of a frozen file system, and waits: its memory is already freed."""
     folder = tempfile.mkdtemp()
     image, mount = folder + "/image", folder + "/mount"
     os.mkdir(mount)
@@ -406,7 +406,7 @@ def hangs_as_it_ends():
 
 
 def ended_in_a_storm():
-    """A session, and the module, while members come and go: nothing is left"""
+    """A session and the module end while members come and go: nothing is left"""
     before = w.slab_objects("mm_struct")
     p = forks("storm")
     try:

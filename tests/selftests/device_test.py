@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""/dev/wsmon: sessions of open files, alone, of the same and of other processes."""
+"""/dev/wsmon: sessions of open files; alone, with the same and with other processes."""
 import contextlib
 import errno
 import io
@@ -22,7 +22,7 @@ MIB = 1 << 20
 
 
 class Session:
-    """An open file, and what was read of it"""
+    """An open file, and the bytes read from it"""
 
     def __init__(self, text=None, flags=0):
         self.fd = os.open(PATH, os.O_RDWR | flags)
@@ -38,7 +38,7 @@ class Session:
         assert os.write(self.fd, text.encode()) == len(text.encode())
 
     def read(self, seconds):
-        """Read for some time."""
+        """Read for so many seconds."""
         end = time.monotonic() + seconds
         os.set_blocking(self.fd, False)
         while time.monotonic() < end:
@@ -85,7 +85,7 @@ def error(function, *args):
 
 
 def threads():
-    """Number of kernel threads that monitor"""
+    """Number of the module's monitoring threads"""
     found = 0
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -97,12 +97,12 @@ def threads():
 
 
 def wss(records, pid, cls="anon"):
-    """Estimates in MiB of a process"""
+    """Anonymous working set of a process in MiB, by interval"""
     return [r.bytes / MIB for r in records if r.type == "WSS" and r.pid == pid and r.cls == cls]
 
 
 def worker(mib, all_mib):
-    """Uses some of its memory all the time."""
+    """A process that uses @mib of its @all_mib all the time."""
     return w.Target("while True:\n m[:%d:4096] = bytes(%d)\n time.sleep(0.01)\n" % (
         mib * MIB, mib * 256),
         setup="m = mmap.mmap(-1, %d, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
@@ -132,7 +132,7 @@ def a_session():
 
 
 def ends_with_the_file():
-    """Also if its owner is killed"""
+    """Closed, or because its owner is killed"""
     with w.sleeper() as t:
         with Session(FAST + "pid=%d" % t.pid):
             assert threads() == 1
@@ -174,7 +174,7 @@ def one_session_for_all():
             assert end.type == "END" and end.reason == 0
             assert b.header.attrs.max_regions == 500
             assert threads() == 1, "one ended the other's session"
-            # now it is alone
+            # the file is alone in the session now
             a.put("max_regions=400")
             a.read(1)
             first = a.records()
@@ -191,13 +191,13 @@ def one_session_for_all():
 
 def only_the_slow_one_loses():
     with worker(8, 24) as t:
-        # where all is slow, the reader that is to lose nothing needs time, too
+        # in a slow kernel the fast reader needs more time, too, to lose nothing
         us = 20000 if w.CHECKERS else 5000
         text = ("sample_us=1000 aggr_us=%d update_us=%d window_us=%d max_regions=10000 "
                 "cpu_permille=1000 pid=%d" % (us, us, us, t.pid))
         with Session(text) as slow, Session("pid=%d" % t.pid) as fast:
             end = time.monotonic() + 60
-            # its buffer has 4 MiB
+            # the other file's buffer has 4 MiB
             while len(fast.data) < 6 << 20 and time.monotonic() < end:
                 fast.read(0.2)
             assert len(fast.data) > 5 << 20
@@ -225,7 +225,7 @@ def different_processes():
 
 
 def in_both(attrs, t, seconds):
-    """Estimates of a process by two sessions, which do not watch the same ones"""
+    """Estimates of a process by two sessions with different targets"""
     with w.sleeper() as other, Session(attrs + "pid=%d" % t.pid) as a, \
             Session(attrs + "seed=7 pid=%d,%d" % (t.pid, other.pid)) as b:
         assert threads() == 2
@@ -241,12 +241,12 @@ def in_both(attrs, t, seconds):
 
 @w.measured
 def overlapping():
-    """Neither takes what the other has to see, nor sees more."""
+    """Neither session clears bits unseen by the other, nor sees more than its own."""
     attrs = ("sample_us=100000 aggr_us=500000 update_us=500000 window_us=1500000 "
              "max_regions=16384 cpu_permille=1000 ")
     setup = ("m = mmap.mmap(-1, 12 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
              "m.madvise(mmap.MADV_NOHUGEPAGE)\nm[::4096] = bytes(3072)\n")
-    # each page of 4 MiB once a second, one after the other, or all at once
+    # each page of 4 MiB once a second: one after the other, or all at once
     for code in ("i = 0\nwhile True:\n"
                  " while i < time.monotonic() * 1024:\n  m[i % 1024 << 12] = 1\n  i += 1\n"
                  " i = max(i, int(time.monotonic() * 1024) - 1024)\n time.sleep(0.003)\n",
@@ -258,7 +258,7 @@ def overlapping():
 
 @w.measured
 def overlapping_in_one_mm():
-    """The same of two processes with one mm, each watched by one session: each page is used
+    """The same with two processes of one mm, each watched by one session: each page is used
     once a second, by one of the two"""
     attrs = ("sample_us=100000 aggr_us=500000 update_us=500000 window_us=1500000 "
              "max_regions=16384 cpu_permille=1000 pid=%s")
@@ -267,7 +267,7 @@ def overlapping_in_one_mm():
         try:
             with Session(attrs % pids[0]) as a, Session(attrs % pids[1]) as b:
                 time.sleep(12)
-                # what the first one takes at its end, the other may miss
+                # the other session may miss bits that the first one clears at its end
                 for s in a, b:
                     s.put("stop")
                 for s, pid in (a, pids[0]), (b, pids[1]):
@@ -281,7 +281,8 @@ def overlapping_in_one_mm():
 
 @w.measured
 def overlapping_in_idle_memory():
-    """What one gives back to reclaim is no access for the other: huge pages, used once."""
+    """Bits that one session gives back to reclaim are no accesses for the other: huge
+    pages, used once."""
     attrs = ("sample_us=20000 aggr_us=100000 update_us=100000 window_us=100000 "
              "cpu_permille=1000 ")
     setup = ("m = mmap.mmap(-1, 64 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
@@ -300,10 +301,10 @@ def joins_the_last():
             s.read(0.5)
             pids = {r.pid for r in s.records() if r.type == "WSS"}
             assert pids == {b.pid}, pids
-            # whoever joins is told at once
+            # a file that joins is told the targets at once
             kinds = [r.type for r in s.records()]
             assert "TARGET" in kinds[:kinds.index("WSS")], kinds
-        # those that began it are gone
+        # the files that began the sessions are closed
         assert not threads()
         records = s.read_all()
         assert records[-1].type == "END" and records[-1].reason == 0
@@ -322,7 +323,7 @@ for text in sys.argv[1:]:
 
 
 def rights():
-    """Processes are shown to who may trace them, their ids to who sees them."""
+    """Attaching to a process requires permission to trace it; its pid requires a view of it."""
     def elsewhere(*args):
         return subprocess.run([*args[0], sys.executable, "-c", ELSEWHERE, *args[1:]], check=True,
                               capture_output=True, text=True).stdout.split()
@@ -334,7 +335,7 @@ def rights():
         assert elsewhere([], "join") == ["0"]
         assert elsewhere(no_ptrace, "join") == elsewhere(namespace, "join") == ["ESRCH"]
         with Session("cgroup=/"):
-            # of sums alone, and the last session of this namespace
+            # a session of totals only, and the last session of this namespace
             assert elsewhere(no_ptrace, "join") == ["0"]
             assert elsewhere(namespace, "join") == ["ESRCH"]
 
@@ -364,7 +365,7 @@ def refused():
                 ("stop", "ESRCH"), ("mark=", "EINVAL"), ("a mark=b", "EINVAL"),
                 ("mark=" + "x" * 256, "EINVAL"), ("join join", "EINVAL"), ("stop stop", "EINVAL"), ("x" * 4097, "EINVAL")):
             assert error(os.write, s.fd, text.encode()) == wanted, text
-        # nothing of what was refused stays
+        # nothing remains of refused writes
         assert error(s.put, "max_regions=100 pid=99999999") == "ESRCH"
         s.put("pid=%d" % t.pid)
         assert error(s.put, "join") == "EALREADY"
@@ -384,7 +385,7 @@ def many_files():
 
 
 def share_of_cpu(*targets):
-    """Of a session for each target, from the fourth second on"""
+    """CPU time of a session for each target, from the fourth second on"""
     text = ("sample_us=5000 aggr_us=200000 update_us=200000 window_us=200000 "
             "max_regions=20000 cpu_permille=60 pid=%d")
     sessions = [Session(text % t.pid) for t in targets]
@@ -402,7 +403,7 @@ def share_of_cpu(*targets):
 
 @w.measured
 def budget_is_shared():
-    """Three sessions take little more than one."""
+    """Three sessions take little more CPU time than one."""
     with worker(16, 64) as a, worker(16, 64) as b, worker(16, 64) as c:
         alone, together = share_of_cpu(a), share_of_cpu(a, b, c)
         print("# %.1f %% of a processor alone, %.1f %% three" % (100 * alone, 100 * together))
@@ -410,7 +411,7 @@ def budget_is_shared():
 
 
 def storm():
-    """Six threads open, name, change, join, read, stop and close at once."""
+    """Six threads open, write, change, join, read, stop and close at once."""
     end = time.monotonic() + (30 if w.CHECKERS else 8)
     failures = []
 
@@ -445,19 +446,19 @@ def storm():
 
 
 def module(name):
-    """The path of a module that uses this one: samples/ or programs/ """
+    """The path of a module that uses the kernel API: in samples/ or programs/"""
     return os.path.join(os.path.dirname(os.environ.get("WSMON_KO", "")), "samples", name + ".ko")
 
 
 def said(text):
-    """What the sample has written to the log, as groups of a regular expression"""
+    """Log messages of the sample, as groups of a regular expression"""
     log = subprocess.run(["dmesg"], capture_output=True, text=True, check=True).stdout
     return re.findall("wsmon_sample: " + text, log)
 
 
 @w.measured
 def sample_module():
-    """A module watches what an open file and debugfs watch, too."""
+    """A module watches the process that an open file and debugfs watch, too."""
     attrs = "sample_us=50000 aggr_us=500000 update_us=500000 window_us=500000 "
     with worker(8, 24) as t, Session() as s:
         subprocess.run(["insmod", module("wsmon_sample"), "pid=%d" % t.pid, "aggr_us=500000"],
@@ -481,12 +482,12 @@ def sample_module():
         size = statistics.median(row[0] for row in rows)
         theirs = statistics.median(wss(s.read_all(), t.pid, "all")[2:])
         print("# %.1f MiB, by an open file %.1f MiB" % (size, theirs))
-        # the interpreter has some MiB of its own
+        # the interpreter uses some MiB, too
         assert 7.5 < size < 13 and abs(size - theirs) < 1, (size, theirs)
 
 
 def module_goes():
-    """In the middle of a session, and where there is nothing to watch"""
+    """Unload in the middle of a session; loading fails without a process to watch"""
     with w.sleeper() as t:
         for _ in range(5):
             subprocess.run(["insmod", module("wsmon_sample"), "pid=%d" % t.pid, "aggr_us=2000"],
@@ -525,7 +526,7 @@ class Misuse:
 
 
 def waits_for_who_waits():
-    """A function that takes records waits for a process that waits for its last look"""
+    """A client's record function waits for a process that waits for its last look"""
     p = subprocess.Popen(["sh", "-c", "read x; exec sleep 0.1"], stdin=subprocess.PIPE)
     with Misuse("pid=%d" % p.pid) as m:
         p.communicate(b"\n")
@@ -534,7 +535,7 @@ def waits_for_who_waits():
 
 
 def took_100_children(program, *stall):
-    """How long 100 children take that end at once; with a module that watches, and stalls"""
+    """Time for 100 children that end at once; with a client that watches, and perhaps stalls"""
     with subprocess.Popen([program, "short", "100"], stdout=subprocess.PIPE) as p:
         try:
             assert p.stdout.readline() == b"ready\n"
@@ -551,7 +552,7 @@ def took_100_children(program, *stall):
 
 @w.measured
 def kwsmond_is_held_up():
-    """Then not each child waits that ends."""
+    """Not each ending child waits for a kwsmond that is held up."""
     program = w.program("forks")
     alone, held_up = (took_100_children(program, *args) for args in ((), ("stall_ms=12000",)))
     print("# 100 children: %.2f s, %.2f s while kwsmond is held up" % (alone, held_up))
@@ -561,10 +562,10 @@ def kwsmond_is_held_up():
 if __name__ == "__main__":
     w.main(a_session, ends_with_the_file, ends_with_its_processes, one_session_for_all,
            only_the_slow_one_loses, joins_the_last, rights, marks_all, refused, many_files, storm,
-           # built beside the module: make samples
+           # the modules exist only after make samples
            *([sample_module, module_goes, misused_by_a_module, waits_for_who_waits,
               kwsmond_is_held_up]
              if os.path.exists(module("wsmon_sample")) else []),
-           # a kernel with checkers says nothing of figures
+           # kernels with checkers are too slow for figures
            *([] if w.CHECKERS else [different_processes, overlapping, overlapping_in_one_mm,
                                     overlapping_in_idle_memory, budget_is_shared]))

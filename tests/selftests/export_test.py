@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""wsmo export openmetrics --live, and wsmo top, of the module as it is."""
+"""wsmo export openmetrics --live, and wsmo top, with the real module."""
 import contextlib
 import os
 import re
@@ -14,7 +14,7 @@ import wsmontest as w
 
 FAST = "sample_us=20000 aggr_us=100000 update_us=100000 window_us=100000 cpu_permille=1000 pid=%d"
 MIB = 1 << 20
-# 8 MiB in use, and for two seconds of each four 40
+# 8 MiB in use, and 40 MiB for two seconds out of four
 BURSTS = """
 m = mmap.mmap(-1, 64 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 m.madvise(mmap.MADV_NOHUGEPAGE)
@@ -28,7 +28,7 @@ while True:
 
 
 def metrics(path):
-    """Values by name and labels; @path is whole whenever it is there"""
+    """Values by name and labels; whenever @path exists it is complete"""
     with open(path) as f:
         text = f.read()
     assert text.endswith("# EOF\n"), text[-200:]
@@ -48,7 +48,7 @@ def one(found, name, *words):
 
 
 class Exporter:
-    """It, writing to a file"""
+    """A running export to a file"""
 
     def __init__(self, *args, before=()):
         self.dir = tempfile.mkdtemp()
@@ -78,7 +78,7 @@ class Exporter:
 
 @w.measured
 def figures():
-    """What is written is so"""
+    """The figures in the file are right"""
     with w.Target(BURSTS) as t, Exporter("--interval", "50ms") as e:
         e.find("that nothing runs", lambda m: one(m, "wsmon_monitoring") == 0)
         assert not any(name == "wsmon_working_set_bytes" for name, _ in metrics(e.path))
@@ -111,7 +111,7 @@ def figures():
 
 @w.measured
 def peaks():
-    """One that lasts, and that it is over; top tells of it, too"""
+    """A peak is exported while it lasts, and its end; top shows it, too"""
     with w.Target(BURSTS) as t, Exporter("--interval", "50ms") as e:
         fd = os.open("/dev/wsmon", os.O_RDWR)
         os.write(fd, (FAST % t.pid).encode())
@@ -132,7 +132,7 @@ def peaks():
 
 
 def beside_a_recording():
-    """Both have all records"""
+    """The exporter and a recorder both get all records"""
     data = os.path.join(tempfile.mkdtemp(), "data")
     with w.Target(BURSTS) as t, Exporter("--interval", "20ms") as e:
         r = subprocess.run(["wsmo", "record", "-o", data, "-d", "3", "-p", str(t.pid),
@@ -146,9 +146,9 @@ def beside_a_recording():
 
 
 def gone():
-    """The module is unloaded: it says so, and takes its file along"""
+    """The module is unloaded: the exporter says so, and removes its file"""
     with Exporter("--interval", "50ms") as e:
-        # while it reads a file the module is in use
+        # the exporter has the module in use while it reads one of its files
         w.wait_for("unloading", lambda: not subprocess.run(
             ["rmmod", "wsmon"], stderr=subprocess.DEVNULL).returncode)
         err = e.process.communicate(timeout=10)[1]
@@ -160,7 +160,7 @@ def gone():
 
 @contextlib.contextmanager
 def containers(**sizes):
-    """A cgroup /fleet with one below for each name, in which a process uses so many MiB"""
+    """A cgroup /fleet with a child for each name, in which a process uses so many MiB"""
     root = os.path.join(cgroup_test.ROOT, "fleet")
     os.makedirs(root)
     for path in cgroup_test.ROOT, root:
@@ -181,7 +181,7 @@ def containers(**sizes):
 
 
 def remove(path):
-    """Return: is it still there?"""
+    """Return: whether the cgroup is still there"""
     try:
         os.rmdir(path)
     except FileNotFoundError:
@@ -202,7 +202,7 @@ SIZE = "wsmon_working_set_bytes"
 
 @w.measured
 def cgroups():
-    """Each below a root, as they come and go; one alone"""
+    """Each cgroup below a root, as they come and go; then a single one"""
     with containers(small=8, large=40) as workers, \
             Exporter("--cgroups", "/fleet", "--interval", "500ms", "--cpu", "100%") as e:
         both = {"/fleet/small": 8, "/fleet/large": 40}
@@ -213,7 +213,7 @@ def cgroups():
             size, low, high = (of_cgroup(m, "wsmon_working_set%s_bytes" % x, 'class="all",window="1"')[path]
                                for x in ("", "_low", "_high"))
             print("# %s: %.1f MiB (%.1f to %.1f)" % (path, size / MIB, low / MIB, high / MIB))
-            # beside it there are text, heap and stack of an interpreter
+            # in addition: text, heap and stack of an interpreter
             assert low <= size <= high and mib - 1 < size / MIB < mib + 8, (size, low, high)
             assert 64 < of_cgroup(m, "wsmon_resident_bytes")[path] / MIB < 90, m
             assert of_cgroup(m, "wsmon_processes")[path] == 1
@@ -231,7 +231,7 @@ def cgroups():
         workers["new"] = cgroup_test.worker("fleet/new", 4)
         e.find("a new one", lambda m: set(of_cgroup(m, SIZE)) == {"/fleet/large", "/fleet/new"}, 40)
         e.end()
-        # with no more rights than in contrib/wsmon-export.service
+        # with no more capabilities than in contrib/wsmon-export.service
         with Exporter("--cgroup", os.path.join(cgroup_test.ROOT, "fleet"), "--class", "anon",
                       "--interval", "500ms", "--window", "1s,2s",
                       before=("setpriv", "--bounding-set=-all,+sys_admin")) as e:
@@ -243,7 +243,7 @@ def cgroups():
 
 @w.measured
 def turns():
-    """Four cgroups, one at a time, and no room for two of them"""
+    """Four cgroups in turn, one at a time; two of them are beyond --max-cgroups"""
     names = dict(a=1, b=2, c=4, d=8)
     with containers(**names), \
             Exporter("--cgroups", "/fleet", "--interval", "500ms", "--at-once", "1", "--cpu", "100%",
@@ -271,7 +271,7 @@ os.mkdir(cgroup_test.ROOT)
 subprocess.run(["mount", "-t", "cgroup2", "none", cgroup_test.ROOT], check=True)
 try:
     tests = [figures, peaks, beside_a_recording, cgroups, gone]
-    # half a minute, of which nothing depends on the kernel
+    # it takes half a minute, and nothing in it depends on the kernel
     if os.uname().release.startswith("6.1."):
         tests.append(turns)
     w.main(*tests)

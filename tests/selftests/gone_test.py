@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Memory that was used and given back within the window is in the interval.
+"""Intervals hold memory that was used and freed within the window.
 
-And what gives nothing back, or little, keeps the interval that it has without: faults that copy a
-page, or find it mapped, say nothing.
+For programs that free little or nothing the interval stays as narrow as it is otherwise:
+faults that copy a page, or find it mapped, do not count.
 """
 import os
 import statistics
@@ -16,7 +16,7 @@ LONG = ["--window", "500ms,2s"]
 
 
 class Gone(Seen):
-    """What was recorded of a program that uses 6 MiB, and 13 more each half second at most"""
+    """Recording of a program that uses 6 MiB, and at most 13 MiB more each half second"""
 
     def __init__(self, how, **more):
         super().__init__(how, program=GONE, **more)
@@ -29,7 +29,7 @@ class Gone(Seen):
         return self
 
     def bounded(self, times):
-        """The upper end is at most so many times the truth, mostly"""
+        """The median of (upper end / truth) is at most @times"""
         assert statistics.median(hi / true for true, _, _, hi, _ in self.rows) <= times, self.rows
         return self
 
@@ -41,26 +41,26 @@ def it_was_unmapped():
 
 @w.measured
 def it_was_given_back():
-    """The mapping stays."""
+    """MADV_DONTNEED: the mapping stays."""
     Gone("returned").holds_in_most().bounded(1.5)
 
 
 @w.measured
 def in_a_cgroup():
-    """Pages are looked at when an interval ends, and seldom does that find what is given back."""
+    """Samples are looked at when an interval ends, and seldom find memory that is freed."""
     Gone("unmapped", cgroup=True).holds_in_most().bounded(1.5)
 
 
 @w.measured
 def in_long_windows():
-    """Those hold several intervals: each has its own."""
+    """Long windows span several intervals, each with a bound of its own."""
     seen = Gone("unmapped", options=LONG)
     sizes = {}
     for r in seen.records:
         if r.type == "WSS" and r.cls == "anon":
             sizes.setdefault(r.window_us, []).append((r.bytes / MIB, r.low / MIB, r.high / MIB))
-    # 2 s after the beginning, four times what comes in each half second: 13 MiB, or less if the
-    # program is kept from running
+    # 2 s after the beginning, four times the memory that comes in half a second: 13 MiB, or
+    # less if the program is kept from running
     wanted = 6 + 4 * (statistics.median(true for true, *_ in seen.rows) / MIB - 6)
     ends = [high for _, _, high in sizes[2000000][6:]]
     print("# 2 s: %s" % sizes[2000000])
@@ -70,7 +70,7 @@ def in_long_windows():
 
 @w.measured
 def old_memory_is_given_back():
-    """Samples knew that it was in use: it counts once."""
+    """Samples found this memory in use before it was freed: it counts once."""
     Gone("freed").holds_in_most().bounded(1.04)
 
 
@@ -81,15 +81,15 @@ def nothing_is_given_back():
 
 @w.measured
 def faults_that_copy():
-    """After a fork; a little is given back. In an interval they are a little more or less than
-    what is taken off for them, and would be 8 MiB."""
+    """After a fork, while a little is freed. The estimated copies are a little more or less
+    than their deduction in an interval, which would be 8 MiB."""
     seen = Gone("copied").bounded(1.3)
     assert statistics.median(hi / true for true, _, _, hi, _ in seen.rows) >= 0.8, seen.rows
 
 
 @w.measured
 def faults_in_place():
-    """The same page, again and again. What is given back says that faults may make pages."""
+    """Faults on the same page, again and again; freed memory shows that faults may make pages."""
     Gone("faulted").holds_in_most()
 
 
@@ -97,6 +97,6 @@ w.need("wsmo")
 TESTS = (it_was_unmapped, it_was_given_back, in_a_cgroup, in_long_windows,
          old_memory_is_given_back, nothing_is_given_back, faults_that_copy, faults_in_place)
 if __name__ == "__main__":
-    # names of some of them, with commas
+    # names of tests, with commas
     chosen = os.environ.get("WSMON_TESTS")
     w.main(*(t for t in TESTS if not chosen or t.__name__ in chosen.split(",")))

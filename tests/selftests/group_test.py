@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""The members of a session together: each page counts once."""
+"""Members of a session together: each page counts once."""
 import os
 import struct
 import subprocess
@@ -17,8 +17,8 @@ GROUP, TOTAL = 17, 18
 
 
 class Tree:
-    """A tree of processes that is monitored from before its first fork, and the totals of
-    all classes. @truth: MiB that its workers use; the programs themselves use a little."""
+    """A tree of processes, monitored from before its first fork, and the totals of all
+    classes. @truth: MiB used by its workers; the programs themselves use a little."""
 
     def __init__(self, workers, own=0, shared=0, file=0, copied=0, written=0, users=0,
                  lives_ms=0, idle=0, attrs=FAST, window_us=500000):
@@ -50,7 +50,7 @@ class Tree:
         os.close(self.stream)
 
     def records(self):
-        """(type, fields) of what has come since the last call"""
+        """(type, fields) of the records since the last call"""
         try:
             while True:
                 data = os.read(self.stream, 1 << 20)
@@ -74,8 +74,8 @@ class Tree:
             self.at += size
 
     def totals(self, nr, skip=2):
-        """The next totals of all classes: (MiB, low, high, mapped); the first intervals
-        may have seen how memory was filled."""
+        """The next totals of all classes: (MiB, low, high, mapped). The first @skip
+        intervals may include the filling of memory."""
         found, end = [], time.monotonic() + 60
         while len(found) < nr + skip and time.monotonic() < end:
             found += [fields for kind, fields in self.records() if kind == TOTAL]
@@ -84,7 +84,7 @@ class Tree:
         return found[skip:]
 
     def check(self, nr=6, more=1.5, skip=2):
-        """The intervals hold the truth, and at most @more MiB of the programs' own"""
+        """The intervals hold the truth, and at most @more MiB of the programs' own memory"""
         totals = self.totals(nr, skip)
         print("# truth %.1f: %s" % (self.truth, " ".join("%.1f [%.1f %.1f]" % tuple(t[:3])
                                                          for t in totals)))
@@ -98,8 +98,8 @@ class Tree:
 
 @w.measured
 def private_memory():
-    """Of four workers; a fifth process uses none. What one process maps counts once, in two
-    mappings, too."""
+    """Four workers use memory, a fifth process uses none. Memory that one process maps
+    twice counts once, too."""
     with Tree(4, own=8) as tree:
         mapped = tree.check()
         assert 32 < mapped < 48, mapped
@@ -107,14 +107,14 @@ def private_memory():
 
 @w.measured
 def idle_memory():
-    """Used once, it has Accessed bits for ever, but is not in use."""
+    """Memory used once keeps its Accessed bits for ever, but is not in use."""
     with Tree(4, own=4, idle=20) as tree:
         tree.check()
 
 
 @w.measured
 def a_long_window():
-    """Also of what the same samples see for four intervals"""
+    """Also in a window of four intervals of the same samples"""
     long = FAST.replace("window_us=500000", "window_us=500000,2000000")
     with Tree(4, own=4, shared=8, copied=8, written=2, users=4, idle=20, attrs=long,
               window_us=2000000) as tree:
@@ -123,28 +123,28 @@ def a_long_window():
 
 @w.measured
 def shared_memory():
-    """Counts once, as do pages of a file, not eight times."""
+    """Shared memory and pages of a file count once, not eight times."""
     with Tree(8, shared=16, file=8, users=8) as tree:
         tree.check()
 
 
 @w.measured
 def memory_that_few_share():
-    """One of thirty processes that map it uses it."""
+    """One of the thirty processes that map it uses it."""
     with Tree(30, own=1, shared=32, users=1) as tree:
         tree.check(more=8)
 
 
 @w.measured
 def memory_since_a_fork():
-    """What nobody has written since counts once, what each has written for each."""
+    """Pages not written since the fork count once, written ones once for each process."""
     with Tree(5, copied=12, written=4) as tree:
         tree.check()
 
 
 @w.measured
 def of_short_processes():
-    """Workers that live for a part of an interval: what each used counts."""
+    """Workers that live for a part of an interval count with all their memory."""
     with Tree(4, own=4, lives_ms=150) as tree:
         went = [0]
         end = time.monotonic() + 20
@@ -157,10 +157,10 @@ def of_short_processes():
                     sizes.append(fields)
             time.sleep(0.1)
         print("# %s ended: %s MiB" % (went[1:], ["%.0f [, %.0f]" % (x[0], x[2]) for x in sizes]))
-        # some of those that ended were done before the window began: one of each worker, if busy
-        # machines have them live as long
+        # some workers ended before the window began: one of each, as they may live that long on
+        # a busy machine
         used = [4 * min(n, 4 + n / 2) for n in went[3:]]
-        # what ends before kwsmond comes is in the upper end alone
+        # memory of workers that end before kwsmond sees them is in the upper end alone
         found, most = (sum(x[i] for x, _ in zip(sizes[2:], used)) for i in (0, 2))
         assert sum(went) > 10 and most > sum(used) and found > sum(used) * 2 / 3, (found, most, sum(used))
 
@@ -177,7 +177,7 @@ def attributes_change():
 
 
 def stops_at_any_time():
-    """With members that live, come and go"""
+    """The session stops while members live, come and go"""
     for lives_ms in (0, 60):
         for wait in (0, 0.05, 0.3, 0.7, 1.2):
             with Tree(6, own=1, shared=2, copied=2, written=1, users=6,

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""What is hot has names: a program that walks through 2 MiB of its own text, and
+"""Hot memory has names: a program that walks through 2 MiB of its own text, and
 through a static array, once a second."""
 import json
 import os
@@ -45,7 +45,7 @@ def text_wss():
     with open(FILE, "rb") as f:
         sizes = [r.bytes for r in wsmon.read(f)[1]
                  if r.type == "WSS" and r.cls == "text" and r.bytes]
-    # the first intervals still look for where the hot text is
+    # in the first intervals regions still adapt to the hot text
     median = statistics.median(sizes[3:])
     print("# text: median %.3f MiB of %d intervals" % (median / (1 << 20), len(sizes)))
     assert len(sizes) >= 15 and abs(median - TEXT) <= TEXT / 10, sizes
@@ -54,13 +54,13 @@ def text_wss():
 def functions():
     rows, err = hot("--class", "text", "--top", "100")
     found = {name: row for name, row in named(rows).items() if name in FUNCTIONS}
-    # a region of many functions names sixteen of them
+    # a region with many functions names sixteen of them
     assert len(found) >= 16 and not err, (rows, err)
     assert sum(row["end"] - row["start"] for row in {
         row["start"]: row for row in found.values()}.values()) < 1.5 * TEXT, rows
     for row in found.values():
         assert row["path"] == PROGRAM and row["hottest"] > 0, row
-    # behind what each second's sleep uses
+    # after the text that sleep() uses each second
     top = hot("--class", "text", "--top", "3")[0]
     assert set(named(top)) & FUNCTIONS, top
 
@@ -71,7 +71,7 @@ def objects():
 
 
 def changed():
-    """Another file of that name has no names to give."""
+    """Another file of the same name has no names to give."""
     os.unlink(PROGRAM)
     shutil.copy("/bin/true", PROGRAM)
     rows, err = hot("--class", "text")

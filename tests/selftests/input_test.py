@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Bad input to every file: a clear errno, and nothing changed. Who gets in, which pids they
-see, and that no kernel address gets out."""
+"""Bad input to every file: a clear errno, and no change. Access rights, pids of other
+namespaces, and no kernel address in any output."""
 import errno
 import os
 import re
@@ -48,7 +48,7 @@ def attrs_running():
         w.must_put("target", "%d\n" % t.pid)
         try_all("attrs", lambda: (w.get("attrs"), w.get("target")))
         assert w.running()
-        # more regions for each target than there are altogether
+        # more regions for each target than in total
         assert w.put("attrs", "min_regions=2001 max_regions=2000") == errno.EINVAL
 
 
@@ -103,7 +103,7 @@ def zombie():
 
 
 def thread_id():
-    """Any thread's id stands for the process; twice by two ids is twice."""
+    """Any thread's id stands for its process; two ids of one process are a duplicate."""
     import threading
     done = threading.Event()
     thread = threading.Thread(target=done.wait)
@@ -134,7 +134,7 @@ def read_only_files():
 
 
 def marks():
-    """A name of 1 to 255 bytes, while something is monitored."""
+    """A name of 1 to 255 bytes, while a session runs."""
     assert w.put("mark", "too early\n") == errno.ESRCH and w.get("mark") == "0\n"
     with w.sleeper() as t:
         w.must_put("target", "%d\n" % t.pid)
@@ -148,7 +148,7 @@ def marks():
 
 
 def huge_count():
-    """write(2) with a count of 0xffffffff must neither WARN nor be taken."""
+    """write(2) with a count of 0xffffffff must neither WARN nor succeed."""
     import ctypes
     libc = ctypes.CDLL(None, use_errno=True)
     libc.write.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
@@ -177,12 +177,12 @@ def good_attrs():
         "peak_adapt": "0.125", "peak_detector": "fano", "follow": "1", "who_rate": "0",
         "precision": "0"}
     w.must_put("attrs", "flush_tlb=1")
-    # what attrs prints, attrs takes
+    # attrs accepts its own output
     w.must_put("attrs", w.get("attrs"))
 
 
 def several_targets():
-    # 32 interpreters take a minute to start in a kernel with every checker
+    # sleep: 32 interpreters take a minute to start in a kernel with every checker
     targets = [subprocess.Popen(["sleep", "1000"]) for _ in range(32)]
     try:
         w.must_put("target", " ".join(str(t.pid) for t in targets))
@@ -233,7 +233,8 @@ def results(*prefix):
 
 
 def capability():
-    """Root without CAP_SYS_ADMIN, as in most containers, is kept out, and who may not trace."""
+    """Root without CAP_SYS_ADMIN (as in most containers), or without permission to trace, is
+    refused."""
     assert results() == {0}
     for cap in "-sys_admin", "-sys_ptrace":
         assert results("setpriv", "--bounding-set=" + cap, "--inh-caps=" + cap) == {errno.EPERM}
@@ -267,7 +268,7 @@ with open(sys.argv[1], "wb") as f:
 
 
 def namespace():
-    """Pids are those of who asks, in texts and in the stream."""
+    """Pids are those of the reader's namespace, in texts and in the stream."""
     path = "/run/stream"
     out = subprocess.run(["unshare", "--pid", "--fork", sys.executable, "-c",
                           IN_NAMESPACE, path], check=True, capture_output=True,
@@ -283,7 +284,7 @@ def namespace():
 
 
 def foreign_namespace():
-    """Who cannot see a process does not learn its pid."""
+    """A reader who cannot see a process does not learn its pid."""
     with w.sleeper() as t:
         w.must_put("attrs", "sample_us=10000 aggr_us=50000 cpu_permille=1000")
         w.must_put("target", "%d\n" % t.pid)
@@ -292,7 +293,7 @@ def foreign_namespace():
             ["unshare", "--pid", "--fork", "cat", w.DIR + "target", w.DIR + "wss"],
             check=True, capture_output=True, text=True).stdout
         assert out.startswith("0\npid=0 "), out[:80]
-        # what was opened here shows what is seen here, whoever reads it
+        # a file shows the view of its opener, whoever reads it
         with open(w.DIR + "target") as f:
             out = subprocess.run(["unshare", "--pid", "--fork", "cat"], stdin=f,
                                  check=True, capture_output=True, text=True).stdout
@@ -303,7 +304,7 @@ def foreign_namespace():
              "echo %d > %starget" % (t.pid, w.DIR)], capture_output=True, text=True)
         assert inside.returncode, "a pid of another namespace was taken"
         assert w.get("target") == "%d\n" % t.pid
-        # records have ids of this namespace, also when the session is over
+        # records have ids of this namespace, even when the session is over
         for after in "", "\n":
             if after:
                 w.must_put("target", after)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Every way monitoring begins and ends leaves the machine clean."""
+"""Every beginning and end of monitoring leaves the machine clean."""
 import errno
 import os
 import re
@@ -49,7 +49,7 @@ def target_is_killed():
     with w.sleeper() as t:
         start(t.pid)
         os.kill(t.pid, signal.SIGKILL)
-        # a zombie nobody waited for has no memory to monitor
+        # a zombie has no memory to monitor
         w.wait_for("idle", w.idle)
 
 
@@ -83,7 +83,7 @@ def target_execs():
         w.wait_for("the new program", lambda: w.get("wss") and not any(
             x["class"] == "shmem" for x in w.lines("regions")))
         assert w.running()
-        # what the dynamic linker maps for a moment goes at the next update
+        # mappings that the dynamic linker makes for a moment vanish at the next update
         w.wait_for("regions of what is mapped", lambda: all_mapped(t.pid))
 
 
@@ -101,7 +101,7 @@ def main_thread_exits():
         rounds = w.stats()["checks"]
         time.sleep(0.3)
         assert w.running() and w.stats()["checks"] > rounds
-        # and is found without it
+        # and is found without its main thread
         w.must_put("target", "\n")
         start(t.pid)
         w.wait_for("rounds", lambda: w.stats()["checks"] > 0)
@@ -126,7 +126,7 @@ def rmmod_while_running():
 
 
 def rmmod_with_reader():
-    """The module stays while somebody has the buffer open, and says so."""
+    """The module cannot be unloaded while the buffer is open, and says so."""
     reader = subprocess.Popen(["cat", w.DIR + "buffer"],
                               stdout=subprocess.DEVNULL)
     time.sleep(0.3)
@@ -135,7 +135,7 @@ def rmmod_with_reader():
         r = subprocess.run(["rmmod", "wsmon"], capture_output=True, text=True)
         assert r.returncode and "in use" in r.stderr, r
         assert w.running(), "a failed rmmod changed something"
-        # stopping ends the stream, the reader goes, the module may too
+        # stopping ends the stream; once the reader has closed it, the module can be unloaded
         w.must_put("target", "\n")
         assert reader.wait(5) == 0
         w.unload()
@@ -154,7 +154,7 @@ def rmmod_after_reader_is_killed():
 
 def attrs_while_running():
     with w.sleeper() as t:
-        # a thread asleep for an hour notices that it should not be
+        # a thread asleep for an hour notices the stop
         w.must_put("attrs", "sample_us=3600000000 aggr_us=3600000000 "
                    "update_us=3600000000 window_us=3600000000")
         w.must_put("target", "%d\n" % t.pid)
@@ -210,7 +210,7 @@ def short_lived_target():
 
 
 def many_targets():
-    """Nobody holds on to the ids of processes that are gone."""
+    """No reference remains to the ids of ended processes."""
     for _ in range(20):
         short_lived_target()
     before = w.slab_objects("pid")
@@ -221,7 +221,7 @@ def many_targets():
 
 
 def quiet():
-    """Nothing in the log."""
+    """Nothing in the kernel log."""
     log = subprocess.run(["dmesg"], capture_output=True, text=True).stdout
     lines = [line for line in log.splitlines()
              if "wsmon" in re.sub("-wsmon-(debug|kcsan)|wsmon_sample: pid", "", line) and

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Each page of memory counts once, for a process and for a cgroup, in each command."""
+"""Each page counts once, for a process and for a cgroup, in each command."""
 import contextlib
 import json
 import os
@@ -54,8 +54,8 @@ def rows(*command):
 
 
 def figures(kind):
-    """What the module and the commands say of a program, in MiB, a little of which are its
-    text and its stack"""
+    """Results of the module and the commands for a program, in MiB, including a little for
+    its text and stack"""
     said = {}
     with once(kind) as pid:
         if kind == "ksm":
@@ -86,7 +86,7 @@ def figures(kind):
 
 
 def merge(pid):
-    """Have the kernel merge the pages, all of them"""
+    """Have the kernel merge all pages"""
     for name, value in ("sleep_millisecs", 5), ("pages_to_scan", 4000), ("run", 1):
         w.write(KSM + name, value)
     w.wait_for("merged pages", lambda: int(w.read("/proc/%d/ksm_merging_pages" % pid)) >=
@@ -97,7 +97,7 @@ def merge(pid):
 
 @w.measured
 def zero_pages():
-    """Reading what was never written uses no memory."""
+    """Reads of never written pages use no memory."""
     for kind in "zero", "huge-zero":
         for what, size in figures(kind).items():
             assert size < 3, (kind, what, size)
@@ -105,7 +105,7 @@ def zero_pages():
 
 @w.measured
 def huge_pages():
-    """They are memory, used and idle."""
+    """Huge pages of hugetlbfs are memory, used and idle."""
     w.write(HUGE_PAGES, 24)
     try:
         for kind in "hugetlb", "shared-hugetlb":
@@ -119,12 +119,12 @@ def huge_pages():
 
 @w.measured
 def merged_pages():
-    """Of pages that KSM merged, one is there."""
+    """Pages merged by KSM exist once."""
     try:
         said = figures("ksm")
     finally:
         w.write(KSM + "run", 2)
-    # these are of addresses
+    # these commands count addresses
     for what in "mem", "report idle":
         assert said.pop(what) > 15
     for what, size in said.items():
@@ -133,14 +133,14 @@ def merged_pages():
 
 @w.measured
 def several_mappings():
-    """A file that is mapped three times is there once."""
+    """A file that is mapped three times counts once."""
     with once("file") as pid:
         for scope, text in (("WSS", "pid=%d" % pid), ("TOTAL", "cgroup=/test")):
             with Session(cgroup_test.ATTRS + text) as s:
                 s.read(4)
                 found = sizes(s, scope)
             print("# file: %s %s" % (scope, found), flush=True)
-            # of a process which pages of which mapping are the same is not known
+            # for a process it is unknown which pages of its mappings are the same
             assert found and all(low < 18 and 16 < high for _, low, high in found), found
             assert scope == "WSS" or all(15.5 < size < 19 for size, _, _ in found), found
 

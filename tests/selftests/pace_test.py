@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""What monitoring takes: the CPU budget, what a precision needs, and nothing for who sleeps."""
+"""Cost of monitoring: the CPU budget, regions for a precision, and nothing for sleeping targets."""
 import io
 import os
 import signal
@@ -19,7 +19,7 @@ MAP = "m = mmap.mmap(-1, 256 << 20)\nm[::4096] = b'x' * (256 << 8)\n"
 
 
 def used(seconds):
-    """Share of a CPU that monitoring took, in 1/1000"""
+    """CPU share of monitoring, in 1/1000"""
     before, began = w.stats(), time.monotonic()
     time.sleep(seconds)
     after, took = w.stats(), time.monotonic() - began
@@ -28,7 +28,7 @@ def used(seconds):
 
 @w.measured
 def budget():
-    """Kept whatever was asked for, told what is in force, and given back."""
+    """The budget is kept whatever the attributes, shown in stats, and given back when raised."""
     with w.Target(BUSY, MAP) as t:
         w.must_put("attrs", "sample_us=2000 aggr_us=200000 update_us=200000 "
                    "window_us=200000 max_regions=20000 cpu_permille=1000")
@@ -44,13 +44,13 @@ def budget():
                                          stats["sample_ns"] / 1e6))
         assert kept < 22, kept
         assert stats["budget"] < 20000 or stats["sample_ns"] > 2000000
-        # what is in force is followed at the end of the interval
+        # the new number of regions applies from the end of the interval
         w.wait_for("no more regions than that", lambda: (
             lambda s: s["regions"] <= s["budget"])(w.stats()))
         anon = [x for x in w.lines("wss") if x["class"] == "shmem"][0]
         low, high = (int(anon[k]) >> 20 for k in ("low", "high"))
         print("# 64 MiB: %d to %d" % (low, high))
-        # how far apart they are depends on how many regions this machine affords
+        # the width depends on how many regions this machine can afford
         assert low <= 66 and high >= 62
         w.must_put("attrs", "cpu_permille=1000")
         w.wait_for("all of it again", lambda: w.stats()["budget"] == 20000 and
@@ -59,7 +59,7 @@ def budget():
 
 @w.measured
 def a_window_within_an_interval():
-    """Its beginning is not given up: what was accessed before does not count."""
+    """The window begins within an interval, and accesses from before it do not count."""
     code = ("import itertools\n"
             "for i in itertools.count():\n"
             "    m[:32 << 20:4096] = b'x' * (32 << 8)\n"
@@ -84,14 +84,14 @@ def a_window_within_an_interval():
         kept, stats["budget"], stats["sample_ns"] / 1e6, sizes))
     assert kept < 22, kept
     assert stats["sample_ns"] > 10000000
-    # 96 MiB in an interval, and in its window one time in six
+    # 96 MiB in an interval, but in its window one time in six
     assert sum(s > 64 for s in sizes) < len(sizes) / 2, sizes
     assert all(24 < s < 110 for s in sizes), sizes
 
 
 @w.measured
 def sleeper():
-    """Who does not run is not looked at, and is seen at once when it does."""
+    """A sleeping target is not sampled, and its accesses are seen as soon as it runs."""
     code = ("import signal\n"
             "def work(*_):\n"
             "    m[:16 << 20:4096] = b'x' * (16 << 8)\n"
@@ -115,7 +115,7 @@ def sleeper():
         assert 4 <= rounds <= 60, rounds
         assert w.lines("wss")[0]["bytes"] == "0"
         for _ in range(2):
-            # in the middle of an interval: between two of them there is a gap
+            # wake it in the middle of an interval: there is a gap between intervals
             rounds = w.stats()["rounds"]
             w.wait_for("a new interval", lambda: w.stats()["rounds"] > rounds)
             time.sleep(0.3)
@@ -127,7 +127,7 @@ def sleeper():
 
 
 SIZE, HOT = 256 << 20, 64 << 20
-# the first 64 MiB; after a signal every second 64 KiB of all
+# uses the first 64 MiB; after a signal, every second 64 KiB of 256 MiB
 PARTS = ("import signal\n"
          "m.madvise(mmap.MADV_NOHUGEPAGE)\n"
          "m[::4096] = b'x' * (256 << 8)\n"
@@ -153,14 +153,14 @@ def spent_an_interval(seconds):
 
 
 def all_memory(of="all"):
-    """Size and half-width"""
+    """Size and half-width of the working set"""
     row = next(x for x in w.lines("wss") if x["class"] == of)
     return int(row["bytes"]), (int(row["high"]) - int(row["low"])) / 2
 
 
 @w.measured
 def precision_is_cheap():
-    """A set that few regions describe costs a fifth, and is as right."""
+    """A set that few regions describe costs a fifth, with the same precision."""
     with w.Target(PARTS, PRIVATE) as t:
         w.must_put("attrs", HALF_SECOND + "precision=0")
         w.must_put("target", "%d\n" % t.pid)
@@ -185,13 +185,13 @@ def precision_is_cheap():
                                   half * 100))
     assert least < most / 5, least / most
     assert rounds < 1.5, rounds
-    # the interpreter uses some, too
+    # the interpreter uses memory, too
     assert -0.05 < error < 0.15 and half < 0.06, (error, half)
 
 
 @w.measured
 def scattered_pages():
-    """Every eighth page: those beside sample pages tell, where single ones would never be enough."""
+    """Every eighth page: neighbours of sample pages help, single pages would never be enough."""
     with w.Target("while True:\n    m[::8 << 12] = b'x' * (256 << 5)\n    time.sleep(0.03)\n",
                   PRIVATE + "m.madvise(mmap.MADV_NOHUGEPAGE)\nm[::4096] = b'x' * (256 << 8)\n") as t:
         w.must_put("attrs", HALF_SECOND + "precision=50")
@@ -206,13 +206,13 @@ def scattered_pages():
     error = sorted(size / (SIZE / 8) - 1 for size, _ in sizes)[5]
     half = sorted(half / (SIZE / 8) for _, half in sizes)[5]
     print("# every 8th page: %d regions, %+.1f %%, +-%.1f %%" % (regions, error * 100, half * 100))
-    # the interpreter uses some, too
+    # the interpreter uses memory, too
     assert -0.03 < error < 0.1 and half < 0.06, (error, half)
 
 
 @w.measured
 def precision_follows():
-    """Who uses many small blocks needs more regions, and gets them soon."""
+    """A target with many small blocks needs more regions, and gets them soon."""
     with w.Target(PARTS, PRIVATE) as t:
         w.must_put("attrs", HALF_SECOND + "precision=50")
         w.must_put("target", "%d\n" % t.pid)
@@ -227,14 +227,14 @@ def precision_follows():
         print("# more regions after %.1f intervals; now %d, %.0f MiB +-%.1f %%" % (
             took / 0.5, w.stats()["budget"], size / 2**20, half / size * 100))
         w.must_put("target", "\n")
-    # a part of one, and two whole ones; this machine may be busy
+    # a part of an interval, and two whole ones; this machine may be busy
     assert took < 3.5 * 0.5, took
     assert 0.9 < size / (SIZE / 2) < 1.15 and half / size < 0.08, (size, half)
 
 
 @w.measured
 def precision_of_who_is_left():
-    """Targets that ended leave their regions to nobody: that makes no interval too wide."""
+    """Regions of ended targets go to no others: no interval becomes too wide."""
     with w.Target(PARTS, PRIVATE) as t, w.sleeper() as a, w.sleeper() as b, w.sleeper() as c:
         w.must_put("attrs", HALF_SECOND + "precision=100")
         w.must_put("target", "%d %d %d %d\n" % (t.pid, a.pid, b.pid, c.pid))
@@ -257,7 +257,7 @@ def precision_of_who_is_left():
 
 
 def passes(path):
-    """When a workload had used all that it uses, in seconds, and how many MiB that were"""
+    """[(seconds, MiB)]: when the workload had used all of its set, and the size of that"""
     with open(path) as f:
         lines = [line.split() for line in f if line.startswith("truth ")]
     return [(int(time_ns) / 1e9, int(used) / MIB) for _, time_ns, used, _ in lines]
@@ -265,8 +265,8 @@ def passes(path):
 
 @w.measured
 def under_reclaim():
-    """What reclaim takes before an interval ends counts all the same, with a precision and of a
-    cgroup, too."""
+    """Memory that reclaim takes before an interval ends counts all the same, also with a
+    precision and for a cgroup."""
     sizes, path = [], os.path.join(TMP, "truth")
     with swap(), cgroup() as group:
         write(group + "/../cgroup.subtree_control", "+memory")

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Peaks of the working set: found where they are and nowhere else, and told."""
+"""Peaks of the working set: found where they are and nowhere else, and reported."""
 import io
 import json
 import os
@@ -17,13 +17,13 @@ import wsmon
 
 MIB = 1 << 20
 TRACING = "/sys/kernel/tracing/"
-# ten estimates a second; a peak is told against the last three seconds
+# ten estimates a second, and a baseline of three seconds
 FAST = ("sample_us=%d aggr_us=%d update_us=%d window_us=%d max_regions=600 "
         "cpu_permille=1000 ")
 
 
 class Stream:
-    """Reads buffer from when it is made to when monitoring ends."""
+    """Reads buffer from its creation until monitoring ends."""
 
     def __init__(self):
         self.fd = os.open(w.DIR + "buffer", os.O_RDONLY)
@@ -66,7 +66,7 @@ def show(records, pid):
 
 
 def paired(found):
-    """The peaks by their ends; each has a start of the same number before it."""
+    """The end records of the peaks; each follows a start of the same number."""
     assert [r.edge for r in found] == ["start", "end"] * (len(found) // 2), \
         [r.edge for r in found]
     for start, end in zip(found[::2], found[1::2]):
@@ -81,8 +81,8 @@ def paired(found):
 
 
 def surprises(records, pid, expected):
-    """Peaks that are none, and troughs but those of a program at rest that a busy
-    machine stopped for most of an interval."""
+    """False peaks, and false troughs; but not the troughs of a program at rest that a
+    busy machine stopped for most of an interval."""
     return [r for r in records
             if r.type == "PEAK" and r.pid == pid and r.edge == "start" and
             (r.group, r.number) not in expected and (r.sign > 0 or r.baseline > MIB)]
@@ -90,14 +90,14 @@ def surprises(records, pid, expected):
 
 @w.measured
 def ramps():
-    """Of every ramp the top, as one peak, and nothing else."""
+    """The top of each ramp is one peak, and nothing else is."""
     fast(250)
     w.must_put("attrs", "peak_window=10")
     pages, cycles = 16384, 10
     ramping = {stride: workload("pageramp", "--pages", str(pages), "--stride", str(stride),
                                 "--populate", "--ramp", "2", "--rest", "4", "--window", "250",
                                 "--cycles", str(cycles)) for stride in (1, 2)}
-    # pages are populated first, which is no ramp
+    # populating the pages first is no ramp
     w.wait_for("its memory", lambda: all(rss(p) > pages << 12 for p in ramping.values()), 60)
     time.sleep(0.5)
     stream = Stream()
@@ -129,7 +129,7 @@ def rss(p):
 
 
 def read_bursts(path, base):
-    """When each began, by the workload itself"""
+    """When each burst began, from the workload's own output"""
     rows = truth.read_truth(path)
     return [t for (_, before), (t, size) in zip(rows, rows[1:])
             if before < 2 * base < size]
@@ -137,7 +137,7 @@ def read_bursts(path, base):
 
 @w.measured
 def bursts():
-    """Five of four times the base for two seconds, in noise of 10 %."""
+    """Five bursts of four times the base for two seconds, in noise of 10 %."""
     ms, base = 200, 16 * MIB
     fast(ms)
     with tempfile.TemporaryDirectory() as tmp:
@@ -160,13 +160,13 @@ def bursts():
     assert len(begun) == 5, begun
     found = set()
     for group in ("all", "rest"):
-        # a busy machine that stops the target makes troughs
+        # a busy machine that stops the target makes troughs: ignore them
         peaks = [r for r in paired(edges(records, p.pid, group)) if r.sign > 0]
         assert len(peaks) == 5, len(peaks)
         late = [(r.start_ns - t) / 1e6 for r, t in zip(peaks, begun)]
         print("# %s: found %s ms after their beginning" % (
             group, " ".join("%.0f" % x for x in late)))
-        # the truth tells it when the pages are touched, and 20 ms after at most
+        # the workload reports a burst when it touches the pages, at most 20 ms later
         assert all(-20 <= x <= 1.1 * ms for x in late), late
         for r in peaks:
             assert 3 < r.height / base < 5.3, r.height
@@ -174,7 +174,7 @@ def bursts():
             assert 1.7e9 < r.end_ns - r.start_ns < 2.5e9, r.end_ns - r.start_ns
         found |= {(group, r.number) for r in peaks}
     assert not [r for r in surprises(records, p.pid, found) if r.sign > 0]
-    # who reads is told at once: how long after it happened the bytes were there
+    # a reader gets the peak at once: time from the event to the read
     waited = [(when - r.time_ns) / 1e6 for r, when in arrivals(stream)
               if r.type == "PEAK" and r.edge == "start"]
     print("# read %s ms after it happened" % " ".join("%.1f" % x for x in waited))
@@ -183,10 +183,10 @@ def bursts():
 
 @w.measured
 def soon():
-    """At the defaults, 45 s: a peak for 1.5 s of every 12 is found each time, with its function."""
+    """At the defaults, in 45 s: 1.5 s peaks, one every 12 s, are all found, with their function."""
     with tempfile.TemporaryDirectory() as tmp:
         program, path = w.program("bursting"), os.path.join(tmp, "data")
-        # 12 MiB, then 102; of one the memory is new each time
+        # 12 MiB, then 102; the second program's peaks use new memory each time
         jobs = [subprocess.Popen([program, "12", "102", "10.5", "1.5", "99", first],
                                  stdout=subprocess.PIPE) for first in ("10.5", "-14.2")]
         time.sleep(1)
@@ -212,7 +212,7 @@ def soon():
             print("# %d: %s at %.1f s: %.1f MiB over %.1f, %s" % (
                 p.pid, x["found"], x["t"], x["height"] / MIB, x["baseline"] / MIB,
                 stacks.get((p.pid, x["number"]))))
-        # a burst may end as the recording does
+        # a burst may end after the recording
         assert len(peaks) in (3, 4) and all(x["found"] == "live" for x in peaks), peaks
         for x in peaks[:3]:
             assert 11 < x["baseline"] / MIB < 15 and x["height"] > 20 * MIB, x
@@ -226,7 +226,7 @@ def read_lines(path):
 
 
 def arrivals(stream):
-    """Each record and when the last byte of it was read"""
+    """Each record, and when its last byte was read"""
     f, reads = io.BytesIO(stream.data), iter(stream.reads)
     end, when = next(reads)
     for r in wsmon.read(f)[1]:
@@ -250,13 +250,13 @@ SETUP = "import signal\nm = mmap.mmap(-1, 64 << 20)\nm[::4096] = b'x' * (64 << 8
 
 
 def peaks_of(t, group="all", sign="+1"):
-    """No troughs: a busy machine that stops the target makes such"""
+    """No troughs: a busy machine that stops the target makes them"""
     return [x for x in w.lines("peaks") if x.get("pid") == str(t.pid) and
             x["group"] == group and x["sign"] == sign]
 
 
 def warm(n=1):
-    """So many times as many intervals as a peak needs"""
+    """Sleep for @n times the intervals that the detector needs to begin"""
     time.sleep(0.8 * n)
 
 
@@ -266,7 +266,7 @@ SOON = ("sample_us=10000 aggr_us=50000 update_us=50000 window_us=50000 max_regio
 
 @w.figures
 def the_file():
-    """A line for each, as long as it lasts and later; nothing of another session."""
+    """A line for each peak, while it lasts and afterwards; none of another session."""
     assert w.get("peaks") == ""
     with w.Target(JUMPS, SETUP) as t:
         w.must_put("attrs", SOON)
@@ -293,32 +293,32 @@ def the_file():
 
 @w.figures
 def restarts():
-    """What is usual is learned anew when attributes change, or the program; a peak ends."""
+    """A change of attributes or of the program ends a peak, and restarts the detector."""
     with w.Target(JUMPS, SETUP) as t:
         w.must_put("attrs", SOON)
         w.must_put("target", "%d\n" % t.pid)
         for change in ("peak_window=9", "window_us=40000", "peak_detector=off"):
-            # what came first was a burst: that has to be forgotten
+            # the start was a burst: it has to be forgotten
             warm(3)
             before = len(peaks_of(t))
             os.kill(t.pid, signal.SIGUSR1)
             w.wait_for("a peak", lambda: len(peaks_of(t)) > before, 20)
             w.must_put("attrs", change)
             last = peaks_of(t)[-1]
-            # with the last estimate there was, which a new window makes void
+            # the size is of the last estimate, which a new window makes void
             assert last["end_ns"] != "0" and int(last["bytes"]) > 0, (change, last)
             after = len(peaks_of(t))
-            # back to little, which is news only to who remembers
+            # back to little: only a detector that kept its past would report it
             os.kill(t.pid, signal.SIGUSR1)
             time.sleep(0.3)
             assert len(peaks_of(t)) == after, change
-        # nothing is told while it is off
+        # no peaks are reported while the detector is off
         warm(2)
         os.kill(t.pid, signal.SIGUSR1)
         time.sleep(0.5)
         assert len(peaks_of(t)) == after
         os.kill(t.pid, signal.SIGUSR1)
-        # what does not concern peaks does not disturb
+        # attributes that do not concern peaks do not disturb
         w.must_put("attrs", "peak_detector=sigma")
         warm(3)
         w.must_put("attrs", "max_regions=500 seed=7 peak_gain=5.000")
@@ -326,7 +326,7 @@ def restarts():
         w.wait_for("a peak", lambda: len(peaks_of(t)) > after, 20)
     w.wait_for("the end", w.idle)
     assert peaks_of(t)[-1]["end_ns"] != "0", "it is gone"
-    # a program that is executed
+    # the target executes a program
     code = JUMPS.replace("large = not large", "os.execlp('sleep', 'sleep', '1000')")
     with w.Target(code.replace("time.sleep(0.02)", "time.sleep(0.02)\n    n += 1\n"
                                "    large = n > %d" % 50).replace(
@@ -339,11 +339,11 @@ def restarts():
         n = len(peaks_of(t))
         time.sleep(0.3)
         assert len(peaks_of(t)) == n, "a new program has no past"
-    # what would be a trough of one program is none of the next
+    # a trough of the first program is none of the next
     code = JUMPS.replace("size = 64 if large else 8", "size = 64\n    if large:\n"
                          "        os.execlp('sleep', 'sleep', '1000')")
     with w.Target(code, SETUP) as t:
-        # longer than execve() takes, which touches nothing and is no trough either
+        # longer than execve(), during which nothing is touched: it would be a trough, too
         w.must_put("attrs", "window_us=600000")
         w.must_put("target", "%d\n" % t.pid)
         warm(3)
@@ -356,8 +356,8 @@ def restarts():
 
 
 def bounded():
-    """The last 1024, and how many there were before."""
-    # now more, now less, and the detector takes either for unusual
+    """The file has the last 1024 peaks, and the number of earlier ones."""
+    # now more, now less: the detector reports both
     code = ("while True:\n"
             "    n = 1024 if int(time.monotonic() * 10) % 2 else 16\n"
             "    m[:n << 12:4096] = b'x' * n\n"
@@ -376,7 +376,7 @@ def bounded():
         for t in targets:
             t.kill()
     assert len(lines) == 1025 and int(lines[0]["dropped"]) > 0, (len(lines), lines[0])
-    # in the order they began, and none is missing
+    # in the order of their start, and none is missing
     starts = [int(x["start_ns"]) for x in lines[1:]]
     assert starts == sorted(starts)
     for t in targets:
@@ -396,12 +396,12 @@ def fields(line):
 
 
 def tracepoints():
-    """What perf, trace-cmd and bpftrace build upon: the events, their format, their numbers."""
+    """The trace events that perf, trace-cmd and bpftrace rely on: formats and values."""
     if not os.path.exists(TRACING + "trace"):
         subprocess.run(["mount", "-t", "tracefs", "none", TRACING], check=True)
     assert sorted(x for x in os.listdir(TRACING + "events/wsmon") if x.startswith("wsmon")) == \
         ["wsmon_peak", "wsmon_snapshot", "wsmon_wss"]
-    # names of tasks would have schedule() patched, which QEMU does not always survive
+    # names of tasks would have schedule() patched, and QEMU does not always survive that
     write("options/record-cmd", "0")
     write("trace", "")
     write("events/wsmon/enable", "1")
@@ -441,7 +441,7 @@ def tracepoints():
 
 
 def unloads_while_traced():
-    """Events that are enabled do not keep the module, and go with it."""
+    """Enabled events do not keep the module loaded, and vanish with it."""
     write("events/wsmon/enable", "1")
     with w.sleeper() as t:
         w.must_put("target", "%d\n" % t.pid)
@@ -453,7 +453,7 @@ def unloads_while_traced():
 
 w.need("wsmo", "patterns")
 tests = [the_file, restarts, bounded, tracepoints, unloads_while_traced, bursts, soon]
-# what it looks at does not depend on the kernel; it takes a minute
+# it does not depend on the kernel, and takes a minute
 if os.uname().release.startswith("6.1."):
     tests.append(ramps)
 w.main(*tests)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Processes that share memory, were forked, live for less than an interval, or end."""
+"""Processes that share memory, are forked, live for less than an interval, or end."""
 import mmap
 import os
 import signal
@@ -17,7 +17,7 @@ HUGE = "/sys/kernel/mm/hugepages/hugepages-2048kB/"
 
 
 def anon(*pids):
-    """MiB of the class anon, by process, -1 where there is no figure"""
+    """MiB of the class anon, by process; -1 without an estimate"""
     sizes = {x["pid"]: int(x["bytes"]) / (1 << 20) for x in w.lines("wss")
              if x["class"] == "anon"}
     return [sizes.get(str(pid), -1) for pid in pids]
@@ -28,8 +28,8 @@ def near(mib, *pids):
 
 
 class Twins:
-    """Two processes with one mm, both monitored. Each page is a sample, and is used
-    once between two rounds: what one target takes the other does not see."""
+    """Two monitored processes with one mm. Each page is a sample, and is used once
+    between two rounds: bits cleared for one target are not seen by the other."""
 
     def __enter__(self):
         self.process = subprocess.Popen([TWINS], stdout=subprocess.PIPE, text=True)
@@ -60,7 +60,7 @@ def one_mm():
 
 @w.measured
 def first_of_two_exits():
-    """The other one goes on alone: it uses 4 MiB."""
+    """The second process goes on alone: it uses 4 MiB."""
     with Twins() as t:
         os.kill(t.pids[0], signal.SIGKILL)
         w.wait_for("4 MiB of the other", lambda: near(4, t.pids[1]), 30)
@@ -77,7 +77,8 @@ def first_of_two_executes():
 
 @w.measured
 def forked_workers():
-    """They use the same pages; whether one's samples hit says nothing of the other's."""
+    """The workers use the same pages, but whether samples hit in one is independent of
+    the other."""
     code = ("import random\n"
             "m = mmap.mmap(-1, 64 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
             "m.madvise(mmap.MADV_NOHUGEPAGE)\n"
@@ -105,12 +106,11 @@ def forked_workers():
             os.kill(child, signal.SIGKILL)
     apart = sum(abs(a - b) for a, b in pairs) / len(pairs)
     print("# MiB of one and the other: %s" % " ".join("%.1f/%.1f" % tuple(p) for p in pairs[:8]))
-    # with few regions each is wrong by a fifth or so: if both are in the same way they hardly differ
+    # with few regions each is wrong by a fifth or so; if all erred alike, they would hardly differ
     assert apart > 0.2, apart
 
 
-# Prints the bytes of its anonymous pages that were accessed: all of them. It keeps them
-# to its end.
+# Prints the bytes of its anonymous pages, all of which it accessed, and keeps them to its end.
 SHORT = """import mmap, os, time
 m = mmap.mmap(-1, 48 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 m.madvise(mmap.MADV_NOHUGEPAGE)
@@ -123,7 +123,7 @@ os._exit(0)
 
 
 def record_all(command):
-    """What a command says, and its WSS records. The window holds all of it."""
+    """Output of a command, and its WSS records. The window spans its whole life."""
     data = os.path.join(TMP, "data")
     out = subprocess.run(["wsmo", "record", "-q", "--window", "20s", "-o", data, "--", *command],
                          stdout=subprocess.PIPE, text=True, check=True).stdout
@@ -148,12 +148,12 @@ def program_of_a_third_of_a_second():
     most = max(r.bytes for r in rows)
     print("# %.1f MiB of %.1f to %.1f" % tuple(x / (1 << 20)
                                              for x in (most, anonymous, resident)))
-    # of the pages of files that are mapped not all were accessed
+    # not all resident pages of its mapped files were accessed
     assert 0.95 * anonymous < most < 1.05 * resident
 
 
 def outlived(n, monitored):
-    """How many of n processes still have memory when they were waited for"""
+    """How many of n processes still have memory after wait()"""
     late = 0
     for _ in range(n):
         pid = os.fork()
@@ -179,7 +179,7 @@ def free():
 
 @w.measured
 def exits_are_not_held_up():
-    """What a process had is free when its parent is told that it ended."""
+    """The memory of a process is free when its parent learns of its exit."""
     n = 40
     w.must_put("attrs", "sample_us=1000 aggr_us=5000 update_us=5000 "
                "window_us=5000,10000,20000 max_regions=2000 cpu_permille=1000")
@@ -196,7 +196,7 @@ def exits_are_not_held_up():
 
 
 def programs_are_let_go():
-    """Of one that was executed while monitored there is a last look, no more."""
+    """A program executed while monitored gets one last look, and is then released."""
     before = w.slab_objects("mm_struct")
     for _ in range(60):
         target = subprocess.Popen(["sh", "-c", "read x; exec sleep 0.1"],

@@ -45,7 +45,7 @@ def begin(*args):
 
 
 def record(name, pid, *args):
-    """One that has begun"""
+    """A recording that has begun"""
     if os.path.exists(path(name)):
         os.unlink(path(name))
     p = begin("record", "--no-stacks", "-o", path(name), "-p", str(pid), *args)
@@ -54,7 +54,7 @@ def record(name, pid, *args):
 
 
 def end(p, sig=signal.SIGINT):
-    """What it printed; it was well"""
+    """The messages of a command that ended without an error"""
     p.send_signal(sig)
     out, err = p.communicate(timeout=60)
     assert p.returncode == 0 and "LOST" not in err, (p.args, p.returncode, err)
@@ -77,7 +77,7 @@ def none():
 
 @w.measured
 def together():
-    """Four commands look at one process: one session, in which each has all there is"""
+    """Four commands monitor one process: one session, and each gets everything"""
     scheme = path("scheme")
     with open(scheme, "w") as f:
         f.write("4K null null null 1s null stat\n")
@@ -97,7 +97,7 @@ def together():
     a, b, c = (sizes(name, t.pid) for name in ("first", "second", "acted"))
     same = a.keys() & b.keys() & c.keys()
     assert len(same) > 5 and all(a[at] == b[at] == c[at] for at in same), (a, b, c)
-    # in "first" there is what the others asked for later
+    # "first" also has records that the other commands asked for later
     assert len(a) > len(b) and min(a) < min(b)
     values = {size for size, low, high in a.values()}
     for out, _ in top, joined:
@@ -113,7 +113,7 @@ def together():
 
 
 def leaves():
-    """The first one ends, or is killed: the others go on"""
+    """The first command ends, or is killed: the others go on"""
     with w.Target(BUSY) as t:
         a = record("a", t.pid, *FAST)
         b = record("b", t.pid, *FAST)
@@ -135,7 +135,8 @@ def leaves():
 
 
 def attributes():
-    """Others than those in force are refused, and named; what nobody asked for is not"""
+    """Attributes that differ from those in force are refused, and named; attributes not
+    given are not"""
     with w.Target(BUSY) as t:
         pid = str(t.pid)
         a = record("a", pid, *FAST)
@@ -144,7 +145,8 @@ def attributes():
         assert r.returncode == 1 and not os.path.exists(path("no")), r
         assert r.stderr == ("wsmo: already monitored with other attributes: aggr_us=200000 "
                             "window_us=200000; leave out --aggr --window, or end that session\n"), r
-        # top and act write attributes of their own, and record follows children
+        # top and act set attributes that were not given on the command line, and record
+        # follows children
         r = w.wsmo("top", "--json", "--repeat=2", "--aggr", "200ms", "-p", pid)
         assert r.returncode == 0 and r.stdout.count("\n") > 4 and not r.stderr, r
         r = w.wsmo("act", "-n", "-s", "reclaim", "-d", "1", "-p", pid)
@@ -162,7 +164,7 @@ def attributes():
 
 
 def marks():
-    """A mark reaches all that record, whichever process; --mark-at one session"""
+    """A mark reaches all recorders, of any process; --mark-at only its own session"""
     with w.Target(BUSY) as t, w.sleeper() as s:
         a = record("a", t.pid, *FAST)
         b = record("b", t.pid, *FAST)
@@ -208,7 +210,7 @@ def stacks():
 
 
 def overlapping():
-    """Sessions that have a process in common"""
+    """Sessions with a process in common"""
     with w.Target(BUSY) as t, w.sleeper() as s:
         a = record("a", t.pid, *FAST)
         r = w.wsmo("record", "-o", path("b"), "-d", "2", "-p", "%d,%d" % (t.pid, s.pid), *FAST)
@@ -218,7 +220,8 @@ def overlapping():
 
 @contextlib.contextmanager
 def group():
-    """A cgroup with one below; three processes of SIZE MiB use so many of them: [(process, address)]"""
+    """A cgroup with one below; three processes of SIZE MiB, each using a part: [(process,
+    address)]"""
     started = []
     os.mkdir(cgroup_test.ROOT)
     subprocess.run(["mount", "-t", "cgroup2", "none", cgroup_test.ROOT], check=True)
@@ -238,7 +241,7 @@ def group():
 
 
 def is_right(what, truth, size, low, high):
-    """Within 5 %, or the interval; beside it there are text and stack of the programs"""
+    """Within 5 %, or in the interval; text and stack of the programs add a little"""
     more = 0.5 * MIB * len(HOT)
     print("# %s: %.1f MiB (%.1f to %.1f), truth %.1f" % (
         what, size / MIB, low / MIB, high / MIB, truth / MIB), flush=True)
@@ -246,7 +249,7 @@ def is_right(what, truth, size, low, high):
 
 
 def cpu_ns():
-    """Of all sessions so far"""
+    """CPU time of all sessions so far"""
     total = 0
     for pid in w.kwsmond():
         with open("/proc/%d/schedstat" % pid) as f:
@@ -255,7 +258,7 @@ def cpu_ns():
 
 
 def covered(lines, pid, start, end):
-    """Bytes of the range that the actions of these lines are of"""
+    """Bytes of the range in the actions of these lines"""
     pages = set()
     for x in lines:
         if x["type"] == "action" and x["pid"] == pid:
@@ -264,14 +267,14 @@ def covered(lines, pid, start, end):
 
 
 def cold_left(workers):
-    """Bytes in RAM of what nobody uses"""
+    """Bytes in RAM that no worker uses"""
     return sum(act_test.resident(p.pid, at + mib * MIB, (SIZE - mib) * MIB)
                for (p, at), mib in zip(workers, HOT))
 
 
 @w.measured
 def group_together():
-    """Four commands look at a cgroup, at one budget, and each is right; one is killed"""
+    """Four commands monitor a cgroup, on one budget, and each is right; one is killed"""
     cpu = ("--cpu", "%d%%" % BUDGET)
     cold = act_test.scheme("64K null null 5% 2s null pageout")
     with act_test.swap(), group() as workers:
@@ -282,7 +285,7 @@ def group_together():
         dry = begin("act", "--dry-run", "--json", "-s", cold, "--cgroup", "test", *cpu)
         # of the cgroup, of the one below it, which has a row in top, and of the processes
         w.wait_for("three sessions", lambda: len(w.kwsmond()) == 3, 40)
-        # what they take at first they repay
+        # they repay their cost at the beginning
         time.sleep(8)
         began, before = time.monotonic(), cpu_ns()
         time.sleep(6)
@@ -294,7 +297,7 @@ def group_together():
             middle, end_ = at + mib * MIB, at + SIZE * MIB
             used, idle = covered(lines, p.pid, at, middle), covered(lines, p.pid, middle, end_)
             print("# would page out %.1f MiB, and %.1f that are in use" % (idle / MIB, used / MIB))
-            # some regions have both
+            # some regions have used and idle pages
             assert idle > 0.8 * (end_ - middle) and used < 0.05 * (middle - at)
         acting = begin("act", "--json", "-s", cold, "--cgroup", "test", "--cpu", "20%",
                        "--quota-cpu", "100%")
@@ -327,14 +330,14 @@ def group_together():
 
 
 def a_slow_reader():
-    """It is stopped for a while, and loses records; another one loses none"""
+    """A stopped reader loses records; another reader loses none"""
     with group():
         slow, other = (begin("record", "-o", path(name), "--cgroup", "test") for name in ("slow", "other"))
         for name in "slow", "other":
             w.wait_for(name, lambda n=name: os.path.exists(path(n)))
         slow.send_signal(signal.SIGSTOP)
         fd = os.open("/dev/wsmon", os.O_RDWR)
-        # 4.6 MiB in a buffer of 4
+        # 4.6 MiB in a buffer of 4 MiB
         for i in range(MARKS):
             os.write(fd, b"mark=" + b"x" * 255)
             if not i % 1000:
@@ -355,7 +358,7 @@ def a_slow_reader():
     lost = sum(n for kind, n in kinds["slow"] if kind == "LOST")
     print("# %d of %d marks are there, %d records were lost" % (there, MARKS, lost))
     assert 10000 < there < MARKS and MARKS - there <= lost < MARKS - there + 100
-    # and it goes on
+    # the stream goes on after the loss
     kinds = [kind for kind, _ in kinds["slow"]]
     assert "TOTAL" in kinds[kinds.index("LOST"):], kinds[-20:]
 

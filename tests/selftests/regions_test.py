@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Bounds of the number of regions, and what regions cover."""
+"""The number of regions stays within bounds, and regions cover all memory in use."""
 import bisect
 import io
 import os
@@ -15,7 +15,7 @@ FAST = ("sample_us=5000 aggr_us=50000 update_us=50000 window_us=50000 "
 
 
 def mappings(n, pages=64):
-    """A setup with n mappings apart from each other, of two kinds in turn."""
+    """A setup with n separate mappings, of two kinds in turn."""
     return ("base = mmap.mmap(-1, %d << 12)\n" % (2 * n * pages) +
             "import ctypes\n"
             "libc = ctypes.CDLL(None)\n"
@@ -28,7 +28,7 @@ def mappings(n, pages=64):
 
 
 def count():
-    """At one moment, while the file may show parts of several"""
+    """From stats, a single moment: the file regions may show parts of several"""
     return w.stats()["regions"]
 
 
@@ -61,8 +61,8 @@ def smaps(pid):
 
 
 def check_cover(pid):
-    """Regions are disjoint; together they hold every page that can be in use:
-    small mappings as a whole, of large ones what has page tables."""
+    """Regions are disjoint; together they hold every page that can be in use: small
+    mappings as a whole, and the parts of large ones that have page tables."""
     regions = [(int(x["start"], 16), int(x["end"], 16)) for x in w.lines("regions")]
     assert all(a[1] <= b[0] for a, b in zip(regions, regions[1:])), "overlap"
     ends = [e for _, e in regions]
@@ -100,14 +100,14 @@ def changed_online():
         w.wait_for("many regions", lambda: count() > 500)
         for low, high in ((3, 7), (50, 70), (1500, 2000), (3, 7)):
             w.must_put("attrs", "min_regions=%d max_regions=%d" % (low, high))
-            time.sleep(0.11)     # two aggregations and a little
+            time.sleep(0.11)     # two intervals and a little
             assert low <= count() <= high, "%d, not %d-%d" % (count(), low, high)
         check_cover(t.pid)
 
 
 @w.measured
 def a_long_window():
-    """Samples then serve many intervals; the bounds hold all the same."""
+    """With a window of many intervals the bounds hold, too."""
     with w.Target("time.sleep(1000)", mappings(15)) as t:
         w.must_put("attrs", FAST)
         w.must_put("attrs", "window_us=1000000 max_regions=500")
@@ -135,8 +135,8 @@ def mappings_come_and_go():
 
 
 def changed_while_read():
-    """The file is made a part at a time. Regions change meanwhile, but lines ascend and
-    leave nothing out."""
+    """The file is generated piecewise. Regions change meanwhile, but lines ascend and
+    have no gaps."""
     code = ("while True:\n"
             "    for i in range(0, 32, 4):\n"
             "        for _ in range(10):\n"
@@ -163,7 +163,7 @@ def changed_while_read():
 
 
 def records(fd):
-    """What is in the buffer, once monitoring has ended"""
+    """The content of the buffer, once monitoring has ended"""
     data = b""
     while part := os.read(fd, 1 << 20):
         data += part
@@ -172,7 +172,7 @@ def records(fd):
 
 
 def no_snapshot_has_more():
-    """Samples serve twenty intervals, and mappings come and go all the time."""
+    """Samples serve twenty intervals, while mappings come and go all the time."""
     code = ("import random\n"
             "keep = []\n"
             "while True:\n"
@@ -203,7 +203,7 @@ p = libc.mmap(None, 1 << 40, 0, 0x4022, -1, 0)
 
 
 def a_terabyte():
-    """A reservation costs neither time nor regions out of bounds."""
+    """A reservation costs neither time nor more regions than the limit."""
     with w.Target("time.sleep(1000)", RESERVE) as t:
         w.must_put("attrs", FAST)
         w.must_put("attrs", "sample_us=50000")
@@ -217,7 +217,7 @@ def a_terabyte():
 
 @w.measured
 def scattered_in_a_terabyte():
-    """Of a reservation what is in use is found: 32 pieces of 4 MiB, half hot."""
+    """The used parts of a reservation are found: 32 pieces of 4 MiB, half of them hot."""
     touch = ("m = mmap.mmap(-1, 1 << 40, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000)\n"
              "m.madvise(mmap.MADV_NOHUGEPAGE)\n"
              "def touch(n):\n"
@@ -226,7 +226,7 @@ def scattered_in_a_terabyte():
              "        m[at:at + (4 << 20):4096] = b'x' * 1024\n")
     with w.Target("while True:\n    touch(16)\n    time.sleep(0.02)\n",
                   touch + "touch(32)\n") as t:
-        # with a small budget, areas of several classes are one
+        # with a small budget, areas of several classes are coalesced
         w.must_put("attrs", "cpu_permille=1000")
         w.must_put("target", "%d\n" % t.pid)
         w.wait_for("an estimate", lambda: w.get("wss"))
@@ -239,7 +239,7 @@ def scattered_in_a_terabyte():
 
 
 def kernel_data():
-    """[vvar] is the kernel's, also where it is mapped like ordinary pages."""
+    """[vvar] is the kernel's, even if mapped like ordinary pages."""
     with w.Target("while True:\n    time.time()\n") as t:
         w.must_put("attrs", "cpu_permille=1000")
         w.must_put("target", "%d\n" % t.pid)
@@ -251,8 +251,8 @@ def kernel_data():
 
 
 def a_reading_is_bounded():
-    """A mapping with a page in every gigabyte: half of it is looked at for holes,
-    the rest is taken as it is."""
+    """A mapping with a page in every gigabyte: half of it is searched for holes, the
+    rest is taken as a whole."""
     touch = ("m = mmap.mmap(-1, 4 << 40, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000)\n"
              "m.madvise(mmap.MADV_NOHUGEPAGE)\n"
              "for i in range(4096):\n"
@@ -269,7 +269,7 @@ def a_reading_is_bounded():
 
 @w.measured
 def memory_that_is_new():
-    """What came to be during an interval counts at once, and once."""
+    """Memory that appeared during an interval counts at once, and once."""
     code = ("keep = []\n"
             "while True:\n"
             "    m = mmap.mmap(-1, 64 << 20)\n"
@@ -292,14 +292,14 @@ def memory_that_is_new():
         w.must_put("target", "\n")
     sizes = [r.bytes >> 20 for r in records(fd) if r.type == "WSS" and r.cls == "shmem"]
     print("# %s MiB" % sizes)
-    # a kernel with checkers takes so long to read mappings that it does so seldom
+    # a kernel with checkers reads mappings slowly, and therefore seldom
     least = 0 if os.environ.get("WSMON_KERNEL") in ("debug", "kcsan") else 0.5
     assert least < sum(sizes) / (64 * cycles) < 1.3, sizes
 
 
 @w.measured
 def shared_hugetlb():
-    """2 GiB that two targets share, page tables and all; every 16th page is in use."""
+    """2 GiB shared by two targets, with their page tables; every 16th page is in use."""
     pool = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
     code = ("child = os.fork()\n"
             "if child:\n"

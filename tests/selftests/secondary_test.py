@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""What a virtual machine uses is not known, and everybody says so."""
+"""Memory used by a virtual machine is unknown, and all output says so."""
 import contextlib
 import fcntl
 import json
@@ -20,7 +20,7 @@ COLD = "1M null null 5% 2s null pageout"
 
 
 class Guest:
-    """The process; run() makes it a virtual machine, of the memory at self.at."""
+    """The process; run() starts a virtual machine in it, with the memory at self.at."""
 
     def __enter__(self):
         self.p = subprocess.Popen([GUEST, str(SIZE)], stdin=subprocess.PIPE,
@@ -47,7 +47,7 @@ def guest(running=True):
 
 
 def flagged():
-    """The processes that status tells of."""
+    """The processes that the file status flags."""
     for line in w.get("status").splitlines():
         if line.startswith("secondary_mmu:"):
             return [int(pid) for pid in line.split()[1:]]
@@ -62,7 +62,7 @@ def wsmo(*args):
 
 
 def status():
-    """It appears while monitoring goes on, for the target that has it."""
+    """The note appears during monitoring, for the target that became a virtual machine."""
     with guest(running=False) as g, w.sleeper() as s:
         w.must_put("attrs", "aggr_us=200000 window_us=200000")
         w.must_put("target", "%d %d" % (s.pid, g.pid))
@@ -97,14 +97,14 @@ def reports():
         r = wsmo("report", "--json", "-i", FILE)
         rows = [json.loads(line) for line in r.stdout.splitlines()]
         assert w.every(x.get("secondary_mmu", False) == ("pid" in x) for x in rows), rows
-        # the guest uses all of its memory; the process does not
+        # the guest uses all of its memory, the process uses none
         sizes = [x for x in map(json.loads, wsmo("report", "wss", "--json", "-i", FILE).stdout.splitlines())
                  if x["type"] == "wss" and x["class"] in ("anon", "all")]
         print("# of %d MiB in use by the guest: %s" % (SIZE, " ".join("%.1f [%.1f, %.1f]" % (
             x["bytes"] / MIB, x["low"] / MIB, x["high"] / MIB) for x in sizes)), flush=True)
         assert len(sizes) >= 2, rows
         for x in sizes:
-            # no more than is resident
+            # the upper end is at most the resident memory
             assert x["low"] < SIZE * MIB / 2 and SIZE * MIB <= x["high"] < (SIZE + 8) * MIB, x
         for view in "wss", "regions", "heatmap", "hot":
             assert wsmo("report", view, "-i", FILE).stderr.count(NOTE) == 1
@@ -115,7 +115,7 @@ def reports():
 
 
 def while_recording():
-    """A reader is told again when it appears."""
+    """A reader gets the target again, with the flag, when the virtual machine appears."""
     with guest(running=False) as g:
         p = subprocess.Popen(["wsmo", "record", "--no-stacks", "-p", str(g.pid), "-d", "6",
                               "--aggr", "200ms", "--window", "200ms", "-o", FILE])
@@ -127,8 +127,8 @@ def while_recording():
 
 
 def acted(rule, *args):
-    """What is done for so long that something is: that memory is used for less than 5 % of the
-    time takes 73 samples to tell, and where a processor is short, rounds are left out."""
+    """Run act until it acts at all: 73 samples are needed to tell that memory is used for less
+    than 5 % of the time, and if CPU time is short, rounds are left out."""
     for seconds in "8", "30", "120":
         r = act("-s", scheme(rule), *args, "-d", seconds, "--json", "-l")
         actions = [x for x in map(json.loads, r.stdout.splitlines()) if x["type"] == "action"]
@@ -138,12 +138,12 @@ def acted(rule, *args):
 
 
 def refused():
-    """Not acted on, from the start or from when it appears; with --force it is."""
+    """act refuses virtual machines, from the start or once they appear, but not with --force."""
     with guest() as g, w.sleeper() as s:
         r = act("-s", scheme(COLD), "-p", str(g.pid), "-d", "60", "--json")
         assert r.returncode == 1 and NOTE in r.stderr and "--force" in r.stderr, r
         assert not rules(r)[0]["tried"], r
-        # of several targets the others are acted on
+        # with several targets it acts on the others
         r, actions = acted("4K null null 5% 1s null stat", "-p", "%d,%d" % (g.pid, s.pid))
         assert r.returncode == 1 and {x["pid"] for x in actions} == {s.pid}, r
         r, actions = acted("1M null null 5% 1s null stat", "-p", str(g.pid), "--force")
@@ -161,7 +161,7 @@ def refused():
 
 
 def of_a_cgroup():
-    """Its rows are marked, those of others are not"""
+    """Rows of virtual machines are marked, others are not"""
     os.mkdir(cgroup_test.ROOT)
     subprocess.run(["mount", "-t", "cgroup2", "none", cgroup_test.ROOT], check=True)
     out = os.path.join(TMP, "prom")
@@ -172,7 +172,7 @@ def of_a_cgroup():
             cgroup_test.attach("other", s.pid)
             r = wsmo("top", "--all", "--repeat=1", "--json")
             rows = {x["name"]: x["guests"] for x in map(json.loads, r.stdout.splitlines())}
-            # steady_kvm()'s is the other
+            # the other is that of steady_kvm()
             assert rows == {"/": 2, "/test/below": 1, "/other": 0}, rows
             assert r.stderr.count("2 virtual machines") == 1, r
             assert "test/below* " in wsmo("top", "--all", "--repeat=1").stdout
@@ -209,8 +209,8 @@ if not os.path.exists("/dev/kvm"):
 
 
 def steady_kvm():
-    """The first virtual machine and the last one that ends patch the scheduler, as tests/vm/init
-    says. So one is there all the time, from when no other processor runs."""
+    """The first virtual machine to begin and the last to end patch the scheduler, see
+    tests/vm/init. So keep one all the time, begun while no other processor is online."""
     online = "/sys/devices/system/cpu/cpu1/online"
     for on in "01":
         if os.path.exists(online):

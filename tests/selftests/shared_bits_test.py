@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Folios of 64 KiB. On arm64 their entries share one translation and one Access flag
-(contpte): a block of which one page is used counts in full. On x86 each page has its bit.
+(contpte): a block counts in full if one of its pages is used. On x86 each page has its
+bit.
 """
 import atexit
 import os
@@ -33,9 +34,9 @@ def allocated():
 
 
 def estimate(advice):
-    """MiB of 16 in use, if of each second 64 KiB one page is. Not many, and not looked at
-    often: without hardware that sets the flag, each access after a look is a fault with 16
-    flushes, which are slow in an emulator."""
+    """Working set of 16 MiB (in MiB), of which one page in each 64 KiB is used each
+    second. That is seldom, and samples are few: without hardware that sets the flag, each
+    access after a look is a fault with 16 flushes, which are slow in an emulator."""
     code = ("m = mmap.mmap(-1, 16 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
             "m.madvise(mmap.%s)\n"
             "m[::4096] = b'x' * (4 << 10)\n"
@@ -76,8 +77,8 @@ def folios():
 
 @w.measured
 def folios_of_a_file():
-    """A fault marks all pages of its folio. Where a processor sets the flags, faults mark no
-    other pages around."""
+    """A fault marks all pages of its folio. If the processor sets the flags, faults mark no
+    pages around."""
     choose("16kB", "advise", "shmem_enabled")
     with w.Target("while True:\n"
                   "    time.sleep(3)\n"

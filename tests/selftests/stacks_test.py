@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Call stacks of real programs on a live kernel, at peaks, at marks and of allocations: ten
-places of a program allocate known bytes, of which known ones are used."""
+places of a program allocate known bytes, and use a known part of them."""
 import json
 import os
 import shutil
@@ -54,7 +54,7 @@ def records(kind):
 
 
 def of_marks():
-    """Stopping a small program touches memory, its TLS: that may be a peak."""
+    """Stacks at marks only: stopping a small program touches memory (its TLS), maybe a peak."""
     return [s for s in records("STACK") if s.reason == MARK]
 
 
@@ -73,7 +73,7 @@ def functions(lines, stack):
 
 @w.measured
 def marks():
-    """Of --mark-at and of wsmo mark, each with the stacks of all threads."""
+    """--mark-at and wsmo mark each take the stacks of all threads."""
     with Program(4) as p:
         record = subprocess.Popen(["wsmo", "record", *FAST, "-o", FILE, "-p", str(p.pid),
                                    "--mark-at", "1"], stderr=subprocess.PIPE, text=True)
@@ -107,7 +107,7 @@ def marks():
 
 
 def command():
-    """Of what record runs itself."""
+    """The same for a command that record starts."""
     wsmo("record", *FAST, "-o", FILE, "--mark-at", "2", "--", "timeout", "4", PROGRAM, status=124)
     stacks = of_marks()
     assert len(stacks) == 1 and stacks[0].comm == "timeout" and not stacks[0].error, stacks
@@ -115,10 +115,10 @@ def command():
 
 @w.measured
 def bursts():
-    """A peak's stack is of who made it, taken when it begins."""
+    """The stack at a peak shows its cause, and is taken when the peak begins."""
     wsmo("record", *FAST, "--peak-window", "20", "-o", FILE, "--mark-at", "4", "--", BURSTING)
     lines = report()
-    # memory is filled first
+    # filling the memory comes first
     peaks = [x for x in lines if x["type"] == "peak" and x["group"] == "all" and
              x["sign"] == "up" and x["t"] > 3]
     stacks = {(x["reason"], x["number"]): functions(lines, x["stack"])
@@ -171,7 +171,7 @@ def report_alloc(*args):
 
 
 def judge(rate):
-    """Print how each place was estimated. Return: how many intervals there are, and hold"""
+    """Print the estimates of each place. Return: number of intervals, and how many hold"""
     truth = record_sites("--alloc=%d" % rate)
     rows = {row["function"]: row for row in map(json.loads, report_alloc("--json").splitlines())}
     held = cases = 0
@@ -193,10 +193,10 @@ def judge(rate):
 
 @w.measured
 def ten_sites():
-    """Of 30 intervals of 95 % two or three may be wrong, in one case of 300 more than four."""
+    """Of 30 intervals of 95 % two or three may be wrong; more than four are in one case of 300."""
     held, cases, rows = judge(64 << 10)
     assert cases == 30 and held >= cases - 4, (held, cases)
-    # and they say something
+    # and they are narrow enough to be of use
     tight = [row for row in rows.values() if row["live_high"] - row["live_low"] < row["live"] / 2]
     assert len(tight) >= 8, tight
     most = max(rows.values(), key=lambda row: row["idle"])["function"]
@@ -213,7 +213,7 @@ def at_the_default_rate():
 
 
 def of_static_programs():
-    """What --alloc cannot see is told."""
+    """A message says that --alloc cannot see static programs."""
     path = os.path.join(TMP, "static")
     subprocess.run(["gcc", "-static", "-x", "c", "-o", path, "-"], input=b"int main(){}", check=True)
     res = subprocess.run(["wsmo", "record", "--alloc", "-o", FILE, "--", path],

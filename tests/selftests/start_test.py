@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Estimates of programs that have only just begun, and of memory that has.
+"""Estimates of programs that have just begun, and of memory that has just appeared.
 
-What holds by 95 % is counted over all runs of a test: it is wrong if so few would be
-one case of a thousand were it 90 %.
+Assertions that should hold for 95 % are counted over all runs of a test. It fails if so
+few hold that this has a chance below 1/1000 even at 90 %.
 """
 import math
 import os
@@ -16,15 +16,15 @@ import truth
 # name, options of grow, class of the memory
 WAYS = [("brk", [], "heap"), ("mmap", [], "anon"), ("mmap", ["--chunk", "60M"], "anon"),
         ("mremap", [], "anon"), ("realloc", [], "anon")]
-# Rounds before and after the time of an estimate may take as long on a busy machine; what
-# grows meanwhile is in it or not.
+# On a busy machine rounds may take as long before and after the time of an estimate;
+# memory that appears meanwhile may be in it or not.
 BEFORE_NS, AFTER_NS = 50 * 10**6, 20 * 10**6
-# What grow has on the heap for itself
+# Heap memory of grow itself
 OWN = 128 << 10
 
 
 def record(options, way, *grow, before=()):
-    """Let wsmo record start grow. Return its estimates with the truth of that time:
+    """Let wsmo record start grow. Return its estimates with the truth at their time:
     [(least, most, estimate, low, high)], where the truth is not 0."""
     name, more, cls = way
     with tempfile.TemporaryDirectory() as tmp:
@@ -33,7 +33,7 @@ def record(options, way, *grow, before=()):
                         *options, "--", *before, "grow", "--way", name, *more, *grow,
                         "--truth", path], check=True, stdout=subprocess.DEVNULL)
         known = truth.read_truth(path)
-        # of the moment it ended
+        # the truth at its end
         known.append((known[-1][0] + 10**9, known[-1][1]))
         rows = truth.Case(data, known, cls).rows
     found = []
@@ -51,20 +51,20 @@ def holds(row):
 
 
 def near(row):
-    """Within a tenth, or half of the interval's width, which is no excuse for more than a third"""
+    """Off by a tenth, or half of the interval's width, but never by more than a third"""
     least, most, estimate, low, high = row
     off = max(least - estimate, estimate - most, 0)
     return off <= max(least / 10, min((high - low) / 2, least / 3))
 
 
 def tells(row):
-    """From 0 to anything holds always"""
+    """Is the interval informative? An interval from 0 to anything always holds"""
     _, most, _, low, high = row
     return high - low <= most
 
 
 def plausible(n, of):
-    """That many, if it is 90 % of them"""
+    """Is @n of @of likely enough at 90 %?"""
     return sum(math.comb(of, i) * 0.9**i * 0.1**(of - i) for i in range(n + 1)) > 0.001
 
 
@@ -75,7 +75,7 @@ def say(what, rows):
 
 
 def judge(what, rows, of):
-    """rows: of all runs; so many are expected at least"""
+    """rows: of all runs; at least @of are expected"""
     good, held, told = (sum(map(test, rows)) for test in (near, holds, tells))
     print("# %s: of %d intervals %d are near, %d hold, %d tell" % (what, len(rows), good, held, told),
           flush=True)
@@ -86,7 +86,7 @@ def judge(what, rows, of):
 
 
 def strides():
-    """Options for each run: all pages and every second one; other samples"""
+    """Options for each run: all pages, then every second page; with different samples"""
     return [(["--seed", str(n)], ["--stride", str(1 + n % 2)]) for n in range(3)]
 
 
@@ -103,7 +103,7 @@ def first_intervals():
 
 @w.figures
 def exec_later():
-    """The program that is started is another one first."""
+    """The command executes grow later: it begins as another program."""
     rows = []
     for way in WAYS:
         found = record([], way, "--life-ms", "2500",
@@ -115,7 +115,7 @@ def exec_later():
 
 @w.figures
 def between_two_readings():
-    """Memory that comes to be while nobody reads the mappings"""
+    """Memory that appears between two readings of the mappings"""
     short = ["--sample", "50ms", "--aggr", "500ms", "--window", "500ms", "--update", "5s"]
     rows = []
     for way in WAYS:
@@ -127,7 +127,7 @@ def between_two_readings():
 
 @w.figures
 def one_second():
-    """It is gone before, or soon after, its first interval ends."""
+    """Memory that vanishes before its first interval ends, or soon after."""
     rows = []
     for way in WAYS:
         for life in "700", "1200":
@@ -139,7 +139,7 @@ def one_second():
 
 @w.figures
 def touched_once():
-    """What came to be in one window is not in the next, nor is what came before it in that."""
+    """Memory that appeared in one window is not in the next, and older memory is not in it."""
     rows = []
     for way in WAYS[:2]:
         found = record([], way, "--period-ms", "0", "--size", "600M", "--grow-ms", "15000",

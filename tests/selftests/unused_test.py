@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""What the kernel does to memory is no access: the working set stays what it is.
+"""Changes that the kernel makes are no accesses: the working set stays the same.
 
-Collapsing pages to a huge page, merging them or moving them makes page-table entries anew,
+Collapsing pages to a huge page, merging them or moving them makes new page-table entries,
 some of them with the Accessed bit set. Documentation/internals/design.rst lists them.
 """
 import contextlib
@@ -30,7 +30,7 @@ def number(path):
 
 @contextlib.contextmanager
 def set_to(**values):
-    """Settings of khugepaged, for as long as a recording takes"""
+    """Settings of khugepaged, for the time of a recording"""
     before = {}
     for name, value in values.items():
         before[name] = w.read(THP + "khugepaged/" + name)
@@ -44,7 +44,7 @@ def set_to(**values):
 
 @contextlib.contextmanager
 def damon():
-    """DAMON watches all memory, at its defaults. From Linux 6.17 on it does so since boot."""
+    """DAMON watches all memory, at its defaults, as it does since boot from Linux 6.17 on."""
     stat = "/sys/module/damon_stat/parameters/enabled"
     if os.path.exists(stat) and open(stat).read() == "Y\n":
         yield
@@ -72,7 +72,7 @@ def damon():
 
 
 class Seen:
-    """What was recorded of a program that has 64 MiB and uses 6 of them"""
+    """Recording of a program that has 64 MiB and uses 6 of them"""
 
     def __init__(self, how, options=(), cls="anon", cgroup=False, program=UNUSED):
         with tempfile.TemporaryDirectory() as tmp:
@@ -101,7 +101,7 @@ class Seen:
         self.how = how
 
     def covered(self):
-        """The program uses a few pages more, of the same class."""
+        """How many intervals hold the truth; the program may use some more pages of the class."""
         return sum(low <= size + 64 * 1024 and size <= high for size, _, low, high, _ in self.rows)
 
     def show(self):
@@ -111,17 +111,17 @@ class Seen:
             self.how, self.done, self.covered(), len(self.rows), self.peaks), flush=True)
 
     def holds(self, done):
-        """It happened at least that often, and the intervals know of it."""
+        """It happened at least @done times, and the intervals hold."""
         self.show()
         assert self.done >= done, self.done
         assert len(self.rows) >= 8, len(self.rows)
-        # two of 14 by chance: one time in 30
+        # two of 14 are missed by chance one time in 30
         assert self.covered() >= len(self.rows) - 2, self.rows
         assert not self.peaks, self.peaks
         return self
 
     def narrow(self, width):
-        """Half of the intervals are at most so wide (MiB)"""
+        """The median width of the intervals is at most @width (MiB)"""
         widths = sorted(hi - lo for _, _, lo, hi, _ in self.rows)
         assert widths[len(widths) // 2] <= width * MIB, widths
         return self
@@ -139,7 +139,7 @@ def group_of(pid):
 
 
 def nothing_happens():
-    """What the others are compared with"""
+    """The reference for the other tests"""
     Seen("none").holds(0).narrow(3)
 
 
@@ -148,8 +148,8 @@ def madvise_collapses():
 
 
 def madvise_collapses_without_rounds():
-    """An entry is looked at when an interval begins, and when it ends: nothing is known of
-    what was made huge between."""
+    """With rounds only at the beginning and the end of an interval, nothing is known of
+    entries made huge in between."""
     Seen("collapse", ["--precision", "1%"]).holds(SIZE // 4)
 
 
@@ -204,7 +204,7 @@ def huge_pages_are_split():
 
 
 def damon_watches():
-    """It takes Accessed bits of huge pages before they are looked at."""
+    """DAMON clears Accessed bits of huge pages before the module looks at them."""
     if not os.path.exists("/sys/kernel/mm/damon/admin"):
         w.skip("no DAMON")
     with damon():
@@ -224,6 +224,6 @@ TESTS = (nothing_happens, madvise_collapses, madvise_collapses_without_rounds,
          khugepaged_collapses_at_once, pages_are_merged, pages_migrate, mappings_are_protected,
          huge_pages_are_split, damon_watches, children_are_forked)
 if __name__ == "__main__":
-    # names of some of them, with commas
+    # names of tests, with commas
     chosen = os.environ.get("WSMON_TESTS")
     w.main(*(t for t in TESTS if not chosen or t.__name__ in chosen.split(",")))

@@ -47,7 +47,7 @@ def not_root():
         os.setgid(65534)
         os.setuid(65534)
     os.chmod(TMP, 0o777)
-    # the checkout may be where other users may not go
+    # other users may not enter the checkout
     copy = os.path.join(TMP, "wsmo")
     shutil.copy(shutil.which("wsmo"), copy)
     one_line(subprocess.run([copy, "record", "-o", FILE, "-p", "1"], cwd="/",
@@ -118,7 +118,7 @@ def killed():
 
 
 def debugfs():
-    """Where there is no device: one session"""
+    """Without the device: debugfs, with one session"""
     with w.without_device(), w.sleeper() as t:
         r = w.wsmo("record", "-o", FILE, "-d", "1", "-p", str(t.pid), *FAST)
         assert r.returncode == 0 and records()[-1].type == "END", r
@@ -154,7 +154,7 @@ def full_disk():
                      "--no-pack", *FAST)
         assert r.returncode == 1 and "space" in r.stderr, r
         assert not w.kwsmond()
-        # it may be full before there is a figure
+        # the file system may be full before there is an estimate
         assert w.wsmo("report", "raw", "-i", FILE).returncode == 0
     finally:
         subprocess.run(["umount", TMP], check=True)
@@ -169,7 +169,7 @@ def several():
 
 
 def reports():
-    """The lines others rely on."""
+    """The lines other programs rely on."""
     r = w.wsmo("record", "-o", FILE, "--max-regions", "200", *FAST, "--", "hotset", "--size", "32M", "--hot",
              "8M", "--seconds", "1", "--window", "100")
     assert r.returncode == 0, r
@@ -196,7 +196,7 @@ def reports():
 
 
 def in_use(*args):
-    """MiB of data that wsmo mem says are in use"""
+    """MiB of data in use according to wsmo mem"""
     r = w.wsmo("mem", "--json", "--by", "class", *args)
     assert r.returncode == 0 and not r.stderr, r
     row, = (row for row in map(json.loads, r.stdout.splitlines()) if row["class"] == "data")
@@ -206,8 +206,8 @@ def in_use(*args):
 
 @w.measured
 def mem():
-    """What is in use, of the session that runs and of its recording, of a program with 40 MiB that
-    uses all of 16, nothing of 8 and every fourth page of 16"""
+    """Memory in use in a running session and in its recording, for a program of 40 MiB that uses
+    all of 16, nothing of 8, and every fourth page of 16 MiB"""
     one_line(w.wsmo("mem", "--live"))
     with subprocess.Popen([w.program("touch")], stdout=subprocess.PIPE, text=True) as program:
         try:
@@ -234,7 +234,7 @@ def mem():
 
 @contextlib.contextmanager
 def cgroups(*names, memory=True):
-    """cgroup v2 with these cgroups, and the memory controller or not; kills what is in them"""
+    """cgroup v2 with these cgroups, with or without the memory controller; kills their processes"""
     root = os.path.join(tempfile.mkdtemp(), "cgroup")
     os.mkdir(root)
     subprocess.run(["mount", "-t", "cgroup2", "none", root], check=True)
@@ -258,7 +258,7 @@ def cgroups(*names, memory=True):
 
 
 def end(path):
-    """Kill what is in a cgroup, and remove it."""
+    """Kill the processes of a cgroup, and remove it."""
     if os.path.exists(path):
         with open(os.path.join(path, "cgroup.kill"), "w") as f:
             f.write("1")
@@ -272,7 +272,7 @@ def procs(path):
 
 
 def worker(path, hot):
-    """A process in a cgroup that has 32 MiB, and uses some of them; alone in it, and its own"""
+    """A process with 32 MiB in a cgroup of its own, and its use of them"""
     def attach():
         with open(os.path.join(path, "cgroup.procs"), "w") as f:
             f.write("0")
@@ -289,7 +289,7 @@ def worker(path, hot):
 
 
 def top_tables(out):
-    """[{name: row}], a table each; of each the first row is the total"""
+    """A list of {name: row}, one for each table; the first row of each is the total"""
     found = []
     for line in out.splitlines():
         row = json.loads(line)
@@ -303,7 +303,7 @@ def top_tables(out):
 
 @w.measured
 def top_of_cgroups():
-    """A row for each service, who holds memory nobody uses first; they come and go"""
+    """A row for each service, sorted by unused memory; services come and go"""
     names = ("test/a.service", "test/b.service", "test/c.scope/inner", "test/d", "test/none.service",
              "test/new.service")
     with cgroups(*names) as root:
@@ -327,7 +327,7 @@ def top_of_cgroups():
         for name, mib in {**hot, "/test": sum(hot.values())}.items():
             row = first[name]
             n = 4 if name == "/test" else 1
-            # beside it there are the text, heap and stack of the interpreter
+            # in addition: text, heap and stack of each interpreter
             assert mib * 0.97 < row["bytes"] / 2**20 < mib * 1.03 + 3 * n, row
             assert row["low"] <= row["bytes"] <= row["high"] and row["processes"] == n, row
             assert 32 * n < row["rss"] / 2**20 < 42 * n, row
@@ -339,7 +339,8 @@ def top_of_cgroups():
 
 
 def top_of_many():
-    """As many rows as there is room for; what is left out is said; RSS without the controller"""
+    """As many rows as fit, and a line that says how many are left out; RSS without the
+    controller"""
     ram = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     room = min(60, ram // (256 << 20) + 1)
     names = ["many/s%02d.service" % i for i in range(room + 3)]
@@ -373,7 +374,7 @@ def locked_down():
 w.need("wsmo", "hotset")
 tests = [without_module, not_root, check, attach, command, interrupted, killed,
          debugfs, errors, full_disk, several, reports, mem, top_of_cgroups, top_of_many]
-# nothing undoes it: no other test comes after this, and only in a virtual machine
+# irreversible: it is the last test, and runs only in a virtual machine
 if "WSMON_KERNEL" in os.environ:
     subprocess.run(["mount", "-t", "securityfs", "none", "/sys/kernel/security"])
     if os.path.exists(LOCKDOWN):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the selftests share: the module's files, targets, checks.
+"""Shared by the selftests: files of the module, targets, checks.
 
-A test is a file *_test.py; each runs alone where the module is not loaded, prints TAP,
-and exits 0 (passed), 4 (skipped) or anything else.
+A test is a file *_test.py; each runs alone, begins with the module not loaded, prints
+TAP, and exits with 0 (passed), 4 (skipped) or anything else (failed).
 """
 import atexit
 import contextlib
@@ -16,11 +16,11 @@ import sys
 import tempfile
 import time
 
-# in a guest of tests/vm/run it vanishes in the end, and saves each test after the first a second
+# a guest of tests/vm/run discards its files, but the cache saves each later test a second
 sys.dont_write_bytecode = "WSMON_KO" not in os.environ
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
-# in a kernel's sources what they need of other folders is beside them
+# in a kernel tree, the modules of these folders are beside the tests
 sys.path += [os.path.join(TOP, "contrib"), os.path.join(TOP, "tests", "lib")]
 
 import ktap                                                # noqa: E402
@@ -30,17 +30,17 @@ DIR = "/sys/kernel/debug/wsmon/"
 
 
 def skip(why):
-    """End the test: it cannot run here."""
+    """End the whole test file: it cannot run here."""
     print("TAP version 13\n1..0 # SKIP " + why, flush=True)
     sys.exit(4)
 
 
 class Skip(Exception):
-    """A test cannot run here; says why"""
+    """A single test cannot run here, for this reason"""
 
 
 def need(*programs):
-    """Skip the test if one of them is not installed, or the module cannot be loaded."""
+    """Skip the test if a program is not installed, or the module cannot be loaded."""
     if os.geteuid():
         skip("only root can load the module")
     if not can_load():
@@ -51,7 +51,7 @@ def need(*programs):
 
 
 def program(name, *options):
-    """The path of a helper: make workloads or kselftest has built it, or it is built now."""
+    """The path of a helper, built by make workloads or kselftest, or else built now."""
     for built in os.path.join(TOP, "out/bin/programs", name), os.path.join(HERE, name):
         if os.path.exists(built):
             return built
@@ -69,7 +69,8 @@ INIT_MODULE, DELETE_MODULE, FINIT_MODULE = \
 
 
 def module_call(number, *args):
-    """Return 0 or the errno. In an emulator insmod and rmmod take longer to start than this."""
+    """Load or unload. Return 0 or the errno. (In an emulator insmod and rmmod take longer to
+    start.)"""
     return ctypes.get_errno() if LIBC.syscall(ctypes.c_long(number), *args) else 0
 
 
@@ -109,7 +110,7 @@ def write(path, text):
 
 
 def wsmo(*args, **more):
-    """Run the command. Return: what subprocess.run() does"""
+    """Run wsmo. Return: the result of subprocess.run()"""
     return subprocess.run(["wsmo", *args], capture_output=True, text=True, check=False, **more)
 
 
@@ -118,7 +119,7 @@ def get(name):
 
 
 def put(name, data):
-    """Write in one write(2). Return 0 or the errno."""
+    """Write by one write(2). Return 0 or the errno."""
     if isinstance(data, str):
         data = data.encode()
     fd = os.open(DIR + name, os.O_WRONLY)
@@ -147,14 +148,14 @@ def stats():
 
 
 def lines(name):
-    """The lines of wss or regions as dicts."""
+    """The lines of wss or regions, as dicts."""
     return [dict(word.split("=") for word in line.split())
             for line in get(name).splitlines()]
 
 
 def slab_objects(name):
-    """How many objects of a slab cache there are"""
-    # KASAN keeps what was freed for a while, unless the cache shrinks
+    """Number of objects of a slab cache"""
+    # KASAN keeps freed objects for a while, unless the cache shrinks
     for path in glob.glob("/sys/kernel/slab/%s*/shrink" % name):
         with open(path, "w") as f:
             f.write("1")
@@ -168,8 +169,8 @@ CHECKERS = "-wsmon-" in os.uname().release
 
 
 def steady_faults():
-    """The same for the tracepoints of page faults as tests/vm/init does for others, which cost
-    less. Call this while hardly anything runs."""
+    """Do for the tracepoints of page faults as tests/vm/init does for others, at a lower
+    cost. Call this while hardly anything runs."""
     for instance in "steady", "steadier":
         events = "/sys/kernel/tracing/instances/%s/events/exceptions/" % instance
         for name in "user", "kernel":
@@ -196,7 +197,7 @@ def running():
 
 
 def kwsmond():
-    """The pids of the threads that monitor, one for each session"""
+    """The pids of the monitoring threads, one for each session"""
     pids = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -210,7 +211,7 @@ def kwsmond():
 
 @contextlib.contextmanager
 def without_device():
-    """So that the command uses debugfs"""
+    """Make the command use debugfs"""
     os.rename("/dev/wsmon", "/dev/wsmon.away")
     try:
         yield
@@ -219,12 +220,12 @@ def without_device():
 
 
 class Target:
-    """A python process that runs some code; it is killed at the end."""
+    """A Python process that runs some code; it is killed at the end."""
 
     def __init__(self, code, setup=""):
         prelude = "import mmap, os, sys, time\n"
         self.process = subprocess.Popen(
-            # without what sites add, which takes as long to find as all else to start
+            # site.py would take as long as all the rest of the start
             [sys.executable, "-I", "-S", "-c", prelude + setup +
              "\nprint('ready', flush=True)\n" + code],
             stdout=subprocess.PIPE, text=True)
@@ -248,19 +249,19 @@ def sleeper():
 
 
 def figures(test):
-    """Decorate a test that asserts figures of what a workload did, and when.
+    """Decorate a test that asserts figures about a workload's activity.
 
-    A kernel with checkers (tests/vm/debug-kernel) is several times slower, and the
-    workloads with it: there such a test runs for what the checkers say of it. If its
-    figures differ there, it counts as skipped."""
+    A kernel with checkers (tests/vm/debug-kernel) is several times slower, and so are
+    the workloads: there such a test runs for the checkers only, and counts as skipped
+    if its figures are wrong."""
     test.figures = True
     return test
 
 
 def measured(test):
-    """Likewise, where chance and a busy machine have a part in the figures: these may
-    be wrong two times of three. Whatever else is wrong, it is no chance: an exception that
-    is no assertion, a module that cannot be loaded or unloaded, a program that crashed."""
+    """Like figures(), for figures that depend on chance and on load: they may be wrong two
+    times out of three. All other failures count at once: an exception other than an
+    assertion, a module that cannot be loaded or unloaded, a program that crashed."""
     test.attempts = 3
     return figures(test)
 
@@ -269,7 +270,7 @@ CORE_PATTERN = "/proc/sys/kernel/core_pattern"
 
 
 class Crashes:
-    """Notes which programs die of what dumps core: tests may not look at their status."""
+    """Notes programs that die by a signal that dumps core: a test may ignore their status."""
 
     def __init__(self):
         self.dir, self.before, self.seen = tempfile.mkdtemp(), None, 0
@@ -291,7 +292,7 @@ class Crashes:
             f.write(self.before)
 
     def new(self):
-        """Those since the last call"""
+        """Crashes since the last call"""
         if not os.path.exists(self.log):
             return []
         with open(self.log) as f:
@@ -301,8 +302,8 @@ class Crashes:
 
 
 def attempt(test):
-    """Run one function with the module loaded. Return what was wrong, and may that be by
-    chance; or none."""
+    """Run one function with the module loaded. Return: the failure or None, and whether
+    it may be chance"""
     wrong = None
     try:
         load()
@@ -333,8 +334,8 @@ def describe(e):
 
 
 def judge(test, crashes):
-    """Run one function, again if what was wrong may be chance. Return (passed, its name and more,
-    what was wrong)."""
+    """Run one function, again if the failure may be chance. Return (passed, its name and more,
+    the failure)."""
     began = time.monotonic()
     printed = CHECKERS and hasattr(test, "figures")
     attempts = 1 if printed else getattr(test, "attempts", 1)
@@ -357,8 +358,8 @@ def judge(test, crashes):
 
 
 def main(*tests):
-    """Run functions with the module loaded; unload it after each. The exit status is 4 if all of
-    them were skipped. WSMON_TESTS names some of them."""
+    """Run functions with the module loaded; unload it after each. WSMON_TESTS selects some of
+    them. The exit status is 4 if all were skipped."""
     need()
     if "WSMON_TESTS" in os.environ:
         tests = [test for test in tests if test.__name__ in os.environ["WSMON_TESTS"].split(",")]

@@ -4,10 +4,10 @@
  *
  *	churn MODE [SECS]
  *
- * Exits 0 if all was right, 1 with a message if data was lost or something
- * failed, 77 if this kernel cannot do it. CHURN_MB is the size of the memory
- * where a mode has a choice, CHURN_DIR where files go (default /tmp), CHURN_REST_US how long to
- * rest after each step, where others than the target are to be busy (default 0).
+ * Exits with 0 if all was right, 1 with a message if data was lost or something
+ * failed, 77 if this kernel lacks a feature. CHURN_MB is the size of the memory
+ * where a mode has a choice, CHURN_DIR the directory of files (default /tmp),
+ * CHURN_REST_US the rest after each step (default 0), if others need the processor.
  */
 #include <err.h>
 #include <errno.h>
@@ -71,7 +71,7 @@ bool going(void)
 	return now_ns() < end_ns;
 }
 
-/* How much was done is told at the end, lest a test pass for doing nothing. */
+/* The count is printed at the end, lest a test pass for doing nothing. */
 void count(void)
 {
 	atomic_fetch_add_explicit(&steps, 1, memory_order_relaxed);
@@ -79,7 +79,7 @@ void count(void)
 		usleep(rest_us);
 }
 
-/* Tell the program that is executed next */
+/* Pass the count and the time to the program that is executed next */
 void hand_over(void)
 {
 	char text[32];

@@ -14,7 +14,7 @@
 #define HUGE_PAGE	(2UL << 20)
 #define SKIPPED		77
 
-/* One of the ways to churn; returns when going() says so, or exits. */
+/* One of the modes; returns when going() says so, or exits. */
 void churn_map(void);
 void churn_mprotect(void);
 void churn_tables(void);

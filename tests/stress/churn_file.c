@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* churn shmem, file: files shrink, get holes and are written back underneath */
+/* churn shmem, file: files shrink, get holes and are written back while in use */
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,10 @@ static char *map_file(void)
 	return p;
 }
 
-/* Pages behind KEPT: their words are zero or what everybody writes there. */
+/*
+ * Pages after KEPT: their words are zero or the value that every thread writes
+ * there.
+ */
 static void racer_step(size_t me)
 {
 	size_t i = KEPT + pick((PAGES - KEPT) / RACERS) * RACERS + me;
@@ -63,7 +66,10 @@ static void *truncater(void *arg)
 	while (going()) {
 		size_t to = KEPT + pick(PAGES - KEPT);
 
-		/* in the middle of a page, which has its rest zeroed */
+		/*
+		 * truncate in the middle of a page: the kernel zeroes the rest
+		 * of it
+		 */
 		if (ftruncate(fd, to * PAGE + (pick(2) ? 8 : 0)))
 			err(1, "ftruncate");
 		if (pick(2))
@@ -100,7 +106,7 @@ static void punch(size_t at, size_t n, uint64_t *tags)
 	}
 }
 
-/* The pages below KEPT have one owner, who knows what must be in them. */
+/* Each page below KEPT has one owner, who knows its content. */
 static void *owner(void *arg)
 {
 	static uint64_t tags[KEPT];

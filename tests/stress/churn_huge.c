@@ -29,7 +29,7 @@ static void split(const char *start, const char *end)
 		return;
 	snprintf(text, sizeof(text), "%d,0x%lx,0x%lx", getpid(),
 		 (unsigned long)start, (unsigned long)end);
-	/* what cannot be split now is not an error */
+	/* a page that cannot be split now is not an error */
 	if (write(fd, text, strlen(text)) < 0)
 		errno = 0;
 	close(fd);
@@ -71,7 +71,7 @@ static void thp_step(char *area, uint64_t *tag)
 		split(h, h + HUGE_PAGE);
 		break;
 	case 5:
-		/* the whole again, in one fault */
+		/* make it huge again, in one fault */
 		if (madvise(h, HUGE_PAGE, MADV_DONTNEED))
 			err(1, "madvise");
 		write_pages(h, HUGE_PAGES, *tag + huge * HUGE_PAGES);
@@ -106,7 +106,10 @@ void churn_thp(void)
 }
 
 #define TLB_HUGE	4
-/* A mapping of all that a page table of huge pages maps shares that one */
+/*
+ * A mapping of this size covers a whole page table of huge pages: processes
+ * share that table
+ */
 #define TLB_SPAN	(1UL << 30)
 
 static int huge_fd;
@@ -119,7 +122,7 @@ static void map_shared(void)
 		skip("too few hugetlb pages: %s", strerror(errno));
 }
 
-/* Another process, which shares page tables, and leaves them again */
+/* Another process, which begins and ends to share page tables */
 static void sharer(void)
 {
 	while (going()) {
@@ -145,7 +148,7 @@ static void *truncater(void *arg)
 	return NULL;
 }
 
-/* What is there beyond the truncation is zero, or what was written. */
+/* A word beyond the truncation is zero, or the value that was written. */
 static void *shared_user(void *arg)
 {
 	uint64_t me = (uintptr_t)arg;

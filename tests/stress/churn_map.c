@@ -17,7 +17,7 @@ struct slot {
 	char *p;
 	size_t pages;
 	uint64_t tag;
-	bool split;		/* may be several mappings */
+	bool split;		/* it may be several mappings */
 };
 
 static void slot_fill(struct slot *s)
@@ -35,7 +35,7 @@ static void slot_resize(struct slot *s)
 	char *to = NULL;
 
 	if (pick(2)) {
-		/* somewhere else, so that page tables are moved */
+		/* to another address: page tables are moved */
 		to = map_pages(pages, 0);
 		s->p = mremap(s->p, s->pages * PAGE, pages * PAGE,
 			      MREMAP_MAYMOVE | MREMAP_FIXED, to);
@@ -64,7 +64,7 @@ static void slot_punch(struct slot *s)
 	if (mmap(s->p + at * PAGE, n * PAGE, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) !=
 	    s->p + at * PAGE) {
-		/* another thread was quicker: the ends go, too */
+		/* another thread has mapped memory into the hole: unmap the ends, too */
 		munmap(s->p, at * PAGE);
 		munmap(s->p + (at + n) * PAGE, (s->pages - at - n) * PAGE);
 		s->p = NULL;
@@ -84,7 +84,7 @@ static void *map_thread(void *arg)
 		struct slot *s = &slots[pick(SLOTS)];
 
 		count();
-		/* the sampler needs the processor and the mmap lock, too */
+		/* leave the processor and the mmap lock to the sampler now and then */
 		if (!pick(4))
 			usleep(500);
 		if (!s->p) {
@@ -179,7 +179,7 @@ void churn_mprotect(void)
 	run_threads(PROT_THREADS, prot_thread);
 }
 
-/* What MADV_DONTNEED empties may go with its page tables, each of TABLE_SPAN */
+/* MADV_DONTNEED may free emptied page tables, each of TABLE_SPAN */
 #define TABLE_SPAN	(2UL << 20)
 #define TABLES		8
 
@@ -207,9 +207,10 @@ static char *tables_area(void)
 }
 
 /*
- * A page in place of a page table: its words are entries present, accessed and special, so a
- * sampler that enters the table too late changes one. The kernel keeps pages that it cannot
- * move apart, to which page tables belong. Those of a pipe do, too, unlike memory.
+ * A page in place of a page table: its words look like entries that are present, accessed
+ * and special, so a sampler that enters the table too late changes one. The kernel keeps
+ * unmovable pages apart; page tables are among them, and so are pages of a pipe, unlike
+ * memory.
  */
 #ifdef __aarch64__
 #define ENTRY		(1UL << 56 | 1UL << 10 | 3)
@@ -246,8 +247,8 @@ static void false_tables_check(struct false_tables *f)
 }
 
 /*
- * Page tables come and go under the sampler, each time after it could have read that they
- * are there.
+ * Page tables come and go under the sampler, each time after it could have seen that they
+ * exist.
  */
 static void *tables_thread(void *arg)
 {
@@ -301,7 +302,7 @@ void churn_tables(void)
 
 /*
  * Holds its mmap lock for writing nearly all the time: page tables are moved
- * entry by entry, because old and new place differ within a table.
+ * entry by entry, because the old and the new place differ within a table.
  */
 void churn_hold(void)
 {

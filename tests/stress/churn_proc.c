@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* churn fork, exec, exit: processes come, go and become others */
+/* churn fork, exec, exit: processes begin, end and execute others */
 #include <err.h>
 #include <errno.h>
 #include <pthread.h>
@@ -44,7 +44,7 @@ static pid_t must_fork(void)
 	return pid;
 }
 
-/* Wait for a child, which exits with 0. */
+/* Wait for a child, which must exit with 0. */
 void must_end_well(pid_t pid)
 {
 	int status;
@@ -105,7 +105,7 @@ static void *spin(void *arg)
 	return NULL;
 }
 
-/* Executes itself again and again, now and then with another thread running */
+/* Executes itself again and again, now and then while another thread runs */
 void churn_exec(void)
 {
 	char *mine = map_pages(512, 0), *theirs = map_pages(64, 0);
@@ -139,7 +139,7 @@ static noreturn void exit_child(void)
 	_exit(0);
 }
 
-/* Short lives; who is born is told on standard output, one id a line. */
+/* Short-lived children; prints the id of each, one a line. */
 void churn_exit(void)
 {
 	int status;

@@ -3,11 +3,11 @@
  * churn swap, memcg, lazyfree, migrate, ksm: pages leave and come back, and must be
  * the same.
  *
- * A Dirty bit that gets lost shows like this: a page is read back from swap and
- * stays clean, with its copy in swap; it is written, which sets the bit in the
- * page-table entry alone; the bit is lost; reclaim drops the page as clean, and
- * the old copy comes back. So pages are read first and written afterwards. The
- * fewer pages there are, the more often one is written while it is sampled.
+ * How a lost Dirty bit shows: a page is read back from swap and stays clean, with
+ * its copy in swap; it is written, which sets the bit in the page-table entry
+ * alone; the bit is lost; reclaim drops the page as clean, and the old copy comes
+ * back. So pages are read first and written afterwards. The fewer pages there are,
+ * the more often one is written while it is sampled.
  */
 #include <err.h>
 #include <errno.h>
@@ -31,7 +31,7 @@ static char *area;
 static size_t nr_pages;
 static uint64_t *tags;
 
-/* Each writer has every WRITERSth block; what it wrote, it checks. */
+/* Each writer has every WRITERSth block, and checks what it wrote there. */
 static char *read_then_write(size_t me)
 {
 	size_t blocks = nr_pages / BLOCK / WRITERS;
@@ -114,7 +114,7 @@ void churn_swap(void)
 	check_everything();
 }
 
-/* The same with somebody else's limit doing the reclaim */
+/* The same, with reclaim caused by the limit of a cgroup */
 void churn_memcg(void)
 {
 	must_have_swap();
@@ -125,7 +125,7 @@ void churn_memcg(void)
 
 /*
  * Memory that may be freed unless it is written again: MADV_FREE clears the Dirty bit, and
- * reclaim frees what does not have it. So each write that sets a bit that gets lost shows.
+ * reclaim frees pages without it. So the loss of a bit shows at any write that sets it.
  */
 void churn_lazyfree(void)
 {
@@ -135,7 +135,7 @@ void churn_lazyfree(void)
 	while (going()) {
 		if (madvise(area, nr_pages * PAGE, MADV_FREE))
 			skip("MADV_FREE: %s", strerror(errno));
-		/* pages are sampled, or armed, before they are written */
+		/* time for sampling or arming pages before they are written */
 		usleep(pick(20000));
 		write_pages(area, nr_pages, ++tag);
 		if (madvise(area, nr_pages * PAGE, MADV_PAGEOUT))
@@ -183,7 +183,7 @@ void churn_migrate(void)
 #define VARIANTS	4
 #define KSM_PAGES	1024
 
-/* Equal pages are merged; some are written, the others must not change. */
+/* Equal pages are merged; some are written, and the others must not change. */
 static void *ksm_thread(void *arg)
 {
 	char *mine = map_pages(KSM_PAGES, 0);

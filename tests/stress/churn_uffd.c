@@ -21,7 +21,7 @@ static atomic_int users = USERS;
 static int uffd;
 static char *area;
 
-/* A page that was not there has the tag of its place. */
+/* A page that was missing gets a tag of its address. */
 static void serve(uint64_t addr)
 {
 	static _Alignas(4096) char page[PAGE];

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * churn victim: memory of which every HOT_STRIDEth page is touched regularly
- * and the others never again. Whom does reclaim take? With VICTIM_HUGE=1 in the
- * environment they are huge pages; VICTIM_MS is the time between touches, which
- * is for the bits to be stolen.
+ * and the others never again. Which pages does reclaim take? VICTIM_HUGE=1 in
+ * the environment makes them huge pages; VICTIM_MS is the time between touches,
+ * in which a sampler may steal the Accessed bits.
  *
- * Prints "ready" when reclaim can tell them apart: those touched lately have
- * their Accessed bits set, the others not. At SIGTERM it prints how many pages
- * of each kind were taken since then: "hot N of N, cold N of N".
+ * Prints "ready" when reclaim can tell the pages apart: recently touched ones
+ * have their Accessed bits set, the others do not. At SIGTERM it prints how
+ * many pages of each kind were taken since then: "hot N of N, cold N of N".
  */
 #include <err.h>
 #include <fcntl.h>
@@ -45,7 +45,7 @@ static bool is_hot(size_t i)
 	return i / unit % HOT_STRIDE == 0;
 }
 
-/* Pages of a kind that are not there now */
+/* Pages of this kind that are not in memory now */
 static size_t gone(int pagemap, bool hot)
 {
 	uint64_t entries[ENTRIES];
@@ -110,7 +110,7 @@ void churn_victim(void)
 		if (++passes == 2)
 			dprintf(STDOUT_FILENO, "ready\n");
 		rest();
-		/* what was taken comes back in the next pass */
+		/* pages that were taken come back in the next pass */
 		hot += gone(pagemap, true);
 		count();
 	}

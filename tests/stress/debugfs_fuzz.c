@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * debugfs-fuzz: uses the module's files as nobody should, and looks whether
- * they keep to Documentation/reference/abi.rst meanwhile.
+ * debugfs-fuzz: misuses the module's files, and checks that they behave as
+ * Documentation/reference/abi.rst says meanwhile.
  *
  *	debugfs-fuzz [-a] [-d] [-t] [-u] SECS SEED PID...
  *
- * The pids are processes that outlive it: what it has monitored. One process,
- * one chain of random steps; several are run at once. Exits 0, or 1 with what
- * was wrong, which seed and which step. -a: nothing but right attributes,
- * written and read as fast as can be; -t: the same with targets, so that sessions
- * come and go while they are read. -d: most steps are sessions of /dev/wsmon. -u: the module may be unloaded meanwhile, so
- * files may be missing.
+ * The pids are processes to monitor; they must outlive it. One process, one chain
+ * of random steps; several are run at once. Exits with 0, or with 1 and the error,
+ * the seed and the step. -a: only valid attributes, written and read as fast as
+ * possible; -t: the same with targets, so that sessions come and go while they are
+ * read. -d: most steps are sessions of /dev/wsmon. -u: the module may be unloaded
+ * meanwhile, so files may be missing.
  *
- * It never succeeds in changing the attribute seed: who runs it writes that, and
- * can tell whether a write that failed, or one of others, touched it.
+ * It never succeeds in changing the attribute seed: its caller writes the seed, and
+ * so can tell whether a failed write, or a write of others, changed it.
  */
 #include <err.h>
 #include <errno.h>
@@ -87,11 +87,11 @@ const char *error_name(int err)
 {
 	const char *name = err ? strerrorname_np(err) : "success";
 
-	/* such as ERESTARTSYS, which never is for users to see */
+	/* such as ERESTARTSYS, which users must never see */
 	return name ? name : "an errno there is not";
 }
 
-/* Return: a descriptor, or -1 if the file cannot be had now */
+/* Return: a descriptor, or -1 if the file cannot be opened now */
 int open_path(const char *path, int flags)
 {
 	int fd = open(path, flags);
@@ -112,7 +112,7 @@ int open_file(enum file f, int flags)
 	return open_path(path, flags);
 }
 
-/* For who needs the file: the same until it is there */
+/* Open the file; wait until it is there */
 int must_open(enum file f, int flags)
 {
 	int fd;
@@ -130,7 +130,7 @@ static void on_alarm(int sig)
 	(void)sig;
 }
 
-/* Whatever waits is interrupted now and then: no SA_RESTART. */
+/* Interrupt all waiting now and then: no SA_RESTART. */
 static void interrupt_often(void)
 {
 	struct sigaction sa = { .sa_handler = on_alarm };
@@ -140,7 +140,7 @@ static void interrupt_often(void)
 	setitimer(ITIMER_REAL, &often, NULL);
 }
 
-/* A child that goes its own way, and does not outlive its parent */
+/* A child for steps of its own, which does not outlive its parent */
 pid_t must_fork(void)
 {
 	pid_t pid = fork();
@@ -196,7 +196,7 @@ static unsigned int result(ssize_t n, size_t len)
 	}
 }
 
-/* Write a text as it should be done, and see whether that comes to what it should */
+/* Write a text in the proper way, and check the result */
 static void put_text(void)
 {
 	enum file f = one_in(3) ? TARGET : one_in(4) ? MARK : ATTRS;
@@ -209,7 +209,7 @@ static void put_text(void)
 	if (fd < 0)
 		return;
 	make_text(&t, f);
-	/* behind the beginning nothing is taken */
+	/* writes at offsets other than 0 are refused */
 	if (one_in(10) && lseek(fd, 1 + pick(10000), SEEK_SET) > 0)
 		t.results = INVAL;
 	n = write(fd, t.bytes, t.len);
@@ -223,7 +223,7 @@ static void put_text(void)
 	close(fd);
 }
 
-/* Two texts in turn: what is neither of them is parts of both. */
+/* Write two texts in turn: a reader that sees neither of them sees a mixture. */
 static void put_often(enum file f, unsigned int times)
 {
 	int fd = must_open(f, O_WRONLY);
@@ -301,7 +301,7 @@ static void one_step(const struct step *s)
 		sum -= s++->weight;
 	s->run();
 	step++;
-	/* give it a chance */
+	/* let the module be unloaded */
 	if (may_unload) {
 		let_go();
 		usleep(one_in(8) ? 20000 : pick(1000));

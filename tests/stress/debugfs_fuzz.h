@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* debugfs-fuzz: uses the module's files as nobody should; see debugfs_fuzz.c */
+/* debugfs-fuzz: misuses the module's files; see debugfs_fuzz.c */
 #ifndef DEBUGFS_FUZZ_H
 #define DEBUGFS_FUZZ_H
 
@@ -9,9 +9,9 @@
 #include <stdnoreturn.h>
 #include <sys/types.h>
 
-#define INPUT_MAX	4096		/* bytes of one write, by the ABI */
-#define ROOM		(8UL << 20)	/* more than any text or the buffer has */
-#define MARK_MAX	256		/* bytes of a mark, by the ABI, NUL included */
+#define INPUT_MAX	4096		/* bytes of one write, at most, by the ABI */
+#define ROOM		(8UL << 20)	/* more than any text or the buffer */
+#define MARK_MAX	256		/* bytes of a mark, at most, by the ABI, with its NUL */
 #define MAX_TARGETS	256
 #define REGIONS_LIMIT	32768
 #define DAY_US		86400000000ULL
@@ -20,14 +20,14 @@
 enum file { ATTRS, TARGET, MARK, STATUS, WSS, REGIONS, PEAKS, STATS, BUFFER, NR_FILES };
 extern const char *const file_names[NR_FILES];
 
-/* What a write may come to; EINTR and ENOMEM always may be. */
+/* Results of a write; EINTR and ENOMEM are always allowed. */
 #define TAKEN		1
 #define INVAL		2
 #define RANGE		4
 #define SRCH		8
 #define REFUSED		(INVAL | RANGE)
 
-/* A text to be written; results: what the ABI allows. */
+/* A text to write; results: allowed by the ABI. */
 struct text {
 	char bytes[2 * INPUT_MAX];
 	size_t len;
@@ -45,23 +45,23 @@ int open_path(const char *path, int flags);
 int must_open(enum file f, int flags);
 pid_t must_fork(void);
 void reap(pid_t pid);
-extern bool may_unload;			/* the module may go if nobody has a file open */
-extern char *room;			/* ROOM bytes, nothing mapped behind */
-extern pid_t known[];			/* processes that live on */
+extern bool may_unload;			/* the module may be unloaded if nobody has a file open */
+extern char *room;			/* ROOM bytes, with nothing mapped after them */
+extern pid_t known[];			/* processes that outlive this one */
 extern unsigned int nr_known;
 
-/* fuzz_text.c: what to write */
+/* fuzz_text.c: texts to write */
 void make_text(struct text *t, enum file f);
 void make_good(struct text *t, enum file f);
 
-/* fuzz_check.c: what is read must be well formed */
+/* fuzz_check.c: texts read must be well formed */
 void check_text(void);
 void check_attrs(void);
 void check_session(void);
 bool time_is_up(void);
 ssize_t read_all(int fd, size_t chunk);
 
-/* fuzz_stream.c: so must be the stream */
+/* fuzz_stream.c: so must the stream be */
 void stream_begin(void);
 void stream_expect(unsigned int first, unsigned int nr);
 void stream_feed(const char *p, size_t n);

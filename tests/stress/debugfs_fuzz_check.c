@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* debugfs-fuzz: texts that are read must be what the ABI says they are */
+/* debugfs-fuzz: texts read must be as the ABI says */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,10 +13,10 @@
 #define LINE_MAX_LEN	400
 
 /*
- * Read on to the end, chunk bytes at a time, into room.
+ * Read until the end into room, @chunk bytes at a time.
  * A call waits for a round at most, but a text of megabytes takes hundreds of them.
  *
- * Return: how many, or -1: not there any more, or the time is up.
+ * Return: number of bytes, or -1: the file is gone, or the time is up.
  */
 ssize_t read_all(int fd, size_t chunk)
 {
@@ -25,7 +25,7 @@ ssize_t read_all(int fd, size_t chunk)
 
 	for (;;) {
 		left = ROOM - 1 - len;
-		/* the rest of a long text at once */
+		/* read the rest of a long text at once */
 		if (len > 300 && chunk < 4096)
 			chunk = 65536;
 		n = read(fd, room + len, chunk < left ? chunk : left);
@@ -62,7 +62,7 @@ static bool windows_right(char *list, unsigned long long sample)
 	return !*end;
 }
 
-/* Return: whether it is a number within limits, in 1/1000, with no decimal too many */
+/* Return: whether it is a number from @min to @max in 1/1000, with three decimals at most */
 static bool decimal_right(const char *s, int min, int max)
 {
 	const char *point = strchr(s, '.');
@@ -230,7 +230,7 @@ static void check_region_line(const char *s)
 	region_lines++;
 }
 
-/* Targets' arrays have some more room than the regions they may have */
+/* A target's array has some more room than its limit of regions */
 static void check_regions(char *s)
 {
 	region_pid = 0;
@@ -307,7 +307,7 @@ static void check(enum file f)
 	}
 }
 
-/* A text is well formed, however it is read from its beginning to its end. */
+/* A text is well formed in any number of reads. */
 static void read_and_check(enum file f, size_t chunk, unsigned int times)
 {
 	int fd = must_open(f, O_RDONLY);
@@ -339,7 +339,7 @@ void check_attrs(void)
 	read_and_check(ATTRS, ROOM, 500);
 }
 
-/* What is made from the session */
+/* Check texts made from the session */
 void check_session(void)
 {
 	static const enum file files[] = { TARGET, WSS, REGIONS, PEAKS, STATS };

@@ -2,7 +2,8 @@
 /*
  * debugfs-fuzz: open files of /dev/wsmon, from open to close or SIGKILL
  *
- * What a file was told is remembered, so that each result is known but for what others do.
+ * What was written to a file is remembered, so that each result is known, except for
+ * effects of other processes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,14 +24,14 @@ static struct {
 	int fd;
 	bool had;		/* it has, or had, a session */
 	bool stopped;
-	bool partial;		/* attributes that may not fit its processes */
-	bool shared;		/* others read from it, too: who knows what comes next */
+	bool partial;		/* attributes that may be invalid for its processes */
+	bool shared;		/* others read from it, too: its records are unpredictable */
 	bool ended;		/* a read returned 0 */
 } life;
 
 static struct text text;
 
-/* Write @text; these errors may come of it, or 0. Return: was it taken? */
+/* Write @text; the errors @results are allowed, 0 for success. Return: whether it was taken */
 static bool put(const int *results, size_t nr)
 {
 	ssize_t n = write(life.fd, text.bytes, text.len);
@@ -142,7 +143,7 @@ static void put_wrong(void)
 		PUT(EALREADY);
 }
 
-/* Refused later: there is no such process, or it is none to watch; or for other attributes */
+/* Refused later: no such process, or none to monitor; or because of other attributes */
 static void put_missing(void)
 {
 	static const struct {
@@ -175,7 +176,7 @@ static void put_cgroup(void)
 		life.had = PUT(0, EBUSY, ENOENT, EINVAL);
 }
 
-/* Right texts with some bytes changed, which may have become anything */
+/* Valid texts with some bytes changed, which may make any other text */
 static void put_damaged(void)
 {
 	static const char *const texts[] = { "join", "stop", "mark=x", "flush_tlb=1", "pid=1" };
@@ -184,7 +185,7 @@ static void put_damaged(void)
 	print(texts[pick(sizeof(texts) / sizeof(*texts))]);
 	text.bytes[pick(text.len)] ^= 1U << pick(8);
 	n = write(life.fd, text.bytes, text.len);
-	/* whatever it was, nothing is known of the file any more */
+	/* whatever it was: from now on, the state of the file is unknown */
 	if (n >= 0)
 		life.shared = true;
 	else if (errno != EINVAL && errno != ERANGE && errno != ESRCH && errno != EALREADY &&
@@ -272,7 +273,7 @@ static void (* const uses[])(void) = {
 
 static void use(void)
 {
-	/* what a damaged text did is not known */
+	/* a damaged text may have had any effect */
 	if (life.shared)
 		get();
 	else
@@ -293,7 +294,7 @@ static void share(void)
 	reap(pid);
 }
 
-/* Open, use, close */
+/* Open, use, close a file */
 void device_life(void)
 {
 	memset(&life, 0, sizeof(life));
@@ -314,7 +315,7 @@ void device_life(void)
 		wrong("close %s: %s", PATH, error_name(errno));
 }
 
-/* A process with a session dies in the middle of it. */
+/* A process with a session is killed in the middle of it. */
 void device_killed(void)
 {
 	pid_t pid = must_fork();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * debugfs-fuzz: whatever else can be done with an open file
+ * debugfs-fuzz: all other operations on an open file
  *
- * Some files stay open from step to step, so that positions are anywhere and
- * descriptors are shared with children.
+ * Some files stay open from step to step, so that their positions are anywhere
+ * and descriptors are shared with children.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@ static void drop(struct held *h)
 	h->fd = 0;
 }
 
-/* Return: one of the files held open, now or already; NULL: cannot be had */
+/* Return: one of the files held open, or opened now; NULL: cannot be opened */
 static struct held *hold(void)
 {
 	static const int access[] = { O_RDONLY, O_WRONLY, O_RDWR, O_RDWR };
@@ -46,7 +46,7 @@ static struct held *hold(void)
 	};
 	struct held *h = &held[pick(NR_HELD)];
 
-	/* the buffer is for others, too */
+	/* give the buffer back more often: others need it, too */
 	if (h->fd && !one_in(h->file == BUFFER ? 4 : 16))
 		return h;
 	drop(h);
@@ -80,7 +80,7 @@ static void check_error(const struct held *h, const char *what, ssize_t ret,
 		check_error(h, what, ret, errors, END(errors));		\
 	} while (0)
 
-/* Anywhere in memory, or not in it */
+/* A pointer to mapped memory, or beyond it */
 static char *some_pointer(void)
 {
 	switch (pick(8)) {
@@ -173,13 +173,16 @@ static enum file writable(const struct held *h)
 	return h->file <= MARK ? h->file : ATTRS;
 }
 
-/* A text that is right, but not at this address, or not so many bytes of it */
+/* A write from any address, and of any length */
 static void write_anywhere(struct held *h)
 {
 	size_t count = some_count();
 	char *p = some_pointer();
 
-	/* room may have a text that was read from attrs, with the key seed */
+	/*
+	 * room may hold a text read from attrs, with the key seed: it must not
+	 * be written
+	 */
 	memset(room, 'x', 8192);
 	memset(room + ROOM - 10000, 0, 10000);
 	CHECK_ERROR(h, "write", one_in(2) ? write(h->fd, p, count) :
@@ -204,7 +207,7 @@ static void write_vector(struct held *h)
 		    EBADF, EINVAL, ERANGE, ESRCH, ESPIPE);
 }
 
-/* Texts that are made when they are read have no place to write to. */
+/* Texts that are generated when read cannot be written at an offset. */
 static void write_at(struct held *h)
 {
 	static struct text t;
@@ -256,7 +259,7 @@ static void wait_for(struct held *h)
 		break;
 	case 2:
 		ep = epoll_create1(0);
-		/* texts are always ready: epoll has no use for them */
+		/* texts are always ready: epoll refuses them */
 		CHECK_ERROR(h, "epoll_ctl",
 			    epoll_ctl(ep, EPOLL_CTL_ADD, h->fd, &e), EPERM);
 		epoll_wait(ep, &e, 1, pick(3));
@@ -306,7 +309,7 @@ static void synchronise(struct held *h)
 	CHECK_ERROR(h, "fstat", fstat(h->fd, &st), EBADF);
 }
 
-/* The texts are not made for it, and nothing arrives. */
+/* Generated texts support no splicing, and no data is there to be spliced. */
 static void without_copying(struct held *h)
 {
 	loff_t at = pick(100);
@@ -348,7 +351,7 @@ static void (* const uses[])(struct held *h) = {
 	without_copying
 };
 
-/* Close what is held open */
+/* Close all held files */
 void let_go(void)
 {
 	for (int i = 0; i < NR_HELD; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* debugfs-fuzz: readers of the stream that go at any point */
+/* debugfs-fuzz: readers of the stream that close it at any point */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -11,7 +11,7 @@
 #include "../../include/wsmon.h"
 #include "debugfs_fuzz.h"
 
-/* The stream as it comes in; what was checked is forgotten. */
+/* The stream so far; checked records are forgotten. */
 static struct {
 	union {
 		struct wsmon_file_header header;
@@ -27,8 +27,8 @@ static struct {
 		unsigned char bytes[WSMON_RECORD_MAX];
 	};
 	size_t have;		/* bytes of the present record */
-	bool in_records;	/* the header is behind */
-	unsigned int first, nr;	/* which of @known they are of; @nr 0: of any */
+	bool in_records;	/* the header is complete */
+	unsigned int first, nr;	/* which of @known the records may be of; @nr 0: any process */
 	uint32_t last_type;
 } in;
 
@@ -41,7 +41,7 @@ static void check_header(void)
 		wrong("a stream that begins with something else than its header");
 }
 
-/* Told of, a region has two pages at least, and what has no meaning is 0. */
+/* A region with reported samples has two pages at least; bits without a meaning are 0. */
 static int strange_samples(const struct wsmon_region_entry *r)
 {
 	const unsigned int places = WSMON_SAMPLES_PLACES * WSMON_SAMPLES_PLACES - 1;
@@ -78,7 +78,7 @@ static void check_peak(const struct wsmon_rec_peak *p)
 		wrong("peak %u of group %u, edge %u: strange", p->number, p->group, p->edge);
 }
 
-/* What has a pid has one of the processes that were named. */
+/* A pid in a record is that of an expected process. */
 static void check_pid(void)
 {
 	pid_t pid = in.wss.pid;
@@ -149,7 +149,7 @@ static void check_record(void)
 	in.last_type = in.rec.type;
 }
 
-/* How many bytes make a whole of what has come so far? */
+/* Bytes that complete the present header or record, as far as known */
 static size_t wanted(void)
 {
 	if (!in.in_records)
@@ -163,7 +163,7 @@ static size_t wanted(void)
 	return in.rec.size;
 }
 
-/* Bytes of the stream, as they come */
+/* Take bytes of the stream as they come */
 void stream_feed(const char *p, size_t n)
 {
 	while (n) {
@@ -192,14 +192,14 @@ void stream_begin(void)
 	memset(&in, 0, sizeof(in));
 }
 
-/* From now on its records are of known processes: @nr from @first on */
+/* From now on records are of @nr known processes, from @first on */
 void stream_expect(unsigned int first, unsigned int nr)
 {
 	in.first = first;
 	in.nr = nr;
 }
 
-/* It has ended. */
+/* The stream has ended. */
 void stream_end(void)
 {
 	if (in.have || in.last_type != WSMON_REC_END)
@@ -216,7 +216,7 @@ static ssize_t read_some(int fd, size_t count)
 	return n;
 }
 
-/* Who has the file open gets whole records in order, until it goes. */
+/* A reader gets whole records in order, as long as it has the file open. */
 void check_stream(void)
 {
 	struct pollfd p = { .events = POLLIN };
@@ -233,14 +233,14 @@ void check_stream(void)
 			stream_feed(room, n);
 		else if (poll(&p, 1, 5) > 0 && p.revents != POLLIN)
 			wrong("poll says %#x", p.revents);
-		/* in the middle of a session there is nothing but whole records */
+		/* without an end of the session, a stream has whole records only */
 		if (!n && in.have)
 			wrong("a session ended within a record");
 	}
 	close(p.fd);
 }
 
-/* A process that waits for something to read dies. */
+/* A process that waits for records is killed. */
 void blocked_reader(void)
 {
 	int fd = open_file(BUFFER, O_RDONLY);
@@ -263,7 +263,7 @@ void blocked_reader(void)
 		close(fd);
 }
 
-/* As long as somebody has it open, nobody else may. */
+/* While a process has the buffer open, no other process may open it. */
 void second_reader(void)
 {
 	int fd = open_file(BUFFER, O_RDONLY | O_NONBLOCK), second;

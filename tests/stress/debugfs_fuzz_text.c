@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* debugfs-fuzz: texts for attrs and target, and what the ABI says of them */
+/* debugfs-fuzz: texts for attrs and target, and the results that the ABI allows */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static const char *const keys[NR_KEYS] = {
 	"peak_detector", "follow", "precision", "who_rate"
 };
 
-/* Keys that may be other than 0: there are no hint faults on arm64 */
+/* Keys that may be other than 0: arm64 has no hint faults */
 #ifdef __x86_64__
 #define NR_SET NR_KEYS
 #else
@@ -28,13 +28,13 @@ static const char *const keys[NR_KEYS] = {
 
 static const char *const detectors[] = { "off", "sigma", "fano" };
 
-/* The least value of each key, and the largest */
+/* Minimum and maximum of each key */
 static const uint64_t limits[NR_KEYS][2] = {
 	[SAMPLE] = { SAMPLE_US_MIN, DAY_US }, [AGGR] = { SAMPLE_US_MIN, DAY_US },
 	[UPDATE] = { SAMPLE_US_MIN, DAY_US }, [WINDOW] = { SAMPLE_US_MIN, DAY_US },
 	[MIN] = { 1, REGIONS_LIMIT }, [MAX] = { 1, REGIONS_LIMIT },
 	[FLUSH] = { 0, 1 }, [CPU] = { 1, 1000 }, [PEAK_WINDOW] = { 2, 10000 },
-	/* of these, thousandths, and the number of a name */
+	/* gain and adapt in 1/1000, and the index of a name */
 	[PEAK_GAIN] = { 1, 100000 }, [PEAK_ADAPT] = { 0, 1000 }, [PEAK_DETECTOR] = { 0, 2 },
 	[FOLLOW] = { 0, 1 }, [WHO] = { 0, WSMON_WHO_RATE_MAX }, [PRECISION] = { 0, 1000 }
 };
@@ -54,7 +54,7 @@ static void add_blanks(struct text *t, unsigned int n)
 		t->bytes[t->len++] = " \t\n\r"[pick(4)];
 }
 
-/* Values that go together: mostly short intervals, and not too much work in each */
+/* Values that fit together: mostly short intervals, and little work in each */
 static void good_values(uint64_t v[NR_KEYS])
 {
 	uint64_t most = one_in(20) ? DAY_US : 100000;
@@ -65,7 +65,7 @@ static void good_values(uint64_t v[NR_KEYS])
 	v[UPDATE] = log_pick(v[SAMPLE], most);
 	v[WINDOW] = log_pick(v[SAMPLE], most);
 	v[MIN] = log_pick(1, many ? REGIONS_LIMIT / MAX_TARGETS : 4);
-	/* enough for as many targets as there may be */
+	/* enough for the largest number of targets */
 	v[MAX] = log_pick(v[MIN] * MAX_TARGETS, many ? REGIONS_LIMIT : 1200);
 	v[FLUSH] = pick(2);
 	v[CPU] = log_pick(1, 1000);
@@ -94,7 +94,7 @@ static void add_value(struct text *t, enum key k, uint64_t v)
 
 static void add_attrs(struct text *t, const uint64_t v[NR_KEYS])
 {
-	/* strides that share no divisor with NR_KEYS meet all of them */
+	/* strides prime to NR_KEYS visit all keys */
 	static const unsigned int strides[] = { 1, 4, 7, 11 };
 	unsigned int first = pick(NR_KEYS), stride = strides[pick(4)];
 
@@ -103,7 +103,7 @@ static void add_attrs(struct text *t, const uint64_t v[NR_KEYS])
 
 		add(t, "%s=", keys[k]);
 		add_value(t, k, v[k]);
-		/* up to seven windows more, which all differ */
+		/* up to seven more windows, all different */
 		for (unsigned int n = k == WINDOW && one_in(4) ? pick(8) : 0; n; n--)
 			add(t, ",%llu", (unsigned long long)(DAY_US - n));
 		add_blanks(t, 1 + (one_in(8) ? pick(20) : 0));
@@ -123,7 +123,7 @@ static void good_attrs(struct text *t)
 	add_attrs(t, v);
 }
 
-/* What may be refused for what is in force, or for the number of targets */
+/* Attributes that may conflict with those in force, or with the number of targets */
 static void partial_attrs(struct text *t)
 {
 	unsigned int k = pick(NR_SET);
@@ -148,8 +148,8 @@ static void add_nul(struct text *t)
 }
 
 /*
- * Right but for one thing, to see that nothing of it is taken: what else the parser refuses
- * tests/unit/kunit/parse.c and tests/unit/fuzz/parse.c tell
+ * Valid but for one thing, to see that nothing of it is taken; tests/unit/kunit/parse.c and
+ * tests/unit/fuzz/parse.c test everything else that the parser refuses
  */
 static void bad_attrs(struct text *t)
 {
@@ -180,7 +180,7 @@ static void good_target(struct text *t)
 	}
 	if (one_in(2))
 		n = 1;
-	/* each gets too few regions, by what may be in force */
+	/* too few regions for each, depending on the attributes in force */
 	if (n > 1)
 		t->results |= INVAL;
 	for (unsigned int i = 0; i < n; i++) {
@@ -189,7 +189,7 @@ static void good_target(struct text *t)
 	}
 }
 
-/* Any pids there are, or not; kernel threads, too */
+/* Any pids, existing or not; kernel threads, too */
 static void some_target(struct text *t)
 {
 	t->results = TAKEN | REFUSED | SRCH;
@@ -214,7 +214,7 @@ static void bad_target(struct text *t)
 		t->results = REFUSED;
 		break;
 	case 3:
-		/* a number a pid can be, and is not */
+		/* a number in the range of pids, but no process */
 		add(t, "%d 2147483647", known[0]);
 		t->results = INVAL | SRCH;
 		break;
@@ -232,7 +232,7 @@ static void noise(struct text *t)
 	t->results = TAKEN | REFUSED | SRCH;
 }
 
-/* Blanks up to the largest size there may be, or a byte more */
+/* Blanks up to the maximum size, or a byte more */
 static void pad(struct text *t)
 {
 	size_t len = INPUT_MAX - 1 + pick(3), n = len - t->len;
@@ -249,7 +249,7 @@ static void pad(struct text *t)
 	t->len = len;
 }
 
-/* Without blanks: they may be cut off, or belong to the name */
+/* No blanks: they may be cut off, or be part of the name */
 static void some_mark(struct text *t)
 {
 	size_t len = log_pick(1, 300);
@@ -259,7 +259,7 @@ static void some_mark(struct text *t)
 	t->results = len < MARK_MAX ? TAKEN | SRCH : INVAL;
 }
 
-/* One that must be taken, or leaves no doubt why not */
+/* A text that must be taken, or refused for a known reason */
 void make_good(struct text *t, enum file f)
 {
 	t->len = 0;

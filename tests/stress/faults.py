@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Every allocation fails once, one after the other; nothing is leaked.
 
-Writing N to /proc/thread-self/fail-nth makes the Nth allocation of the thread
-from then on fail; afterwards it reads 0 if there was one. (The knobs of failslab
-can fail the first allocation above a size, not each in turn.)
+A write of N to /proc/thread-self/fail-nth makes the thread's Nth allocation from
+then on fail; afterwards the file reads 0 if there were that many. (The knobs of
+failslab can fail the first allocation above a size, not each in turn.)
 """
 import ctypes
 import errno
@@ -16,7 +16,7 @@ import stress as s
 import wsmontest as w
 
 TRACING = "/sys/kernel/tracing/"
-# targets that leave the processor to who makes allocations fail
+# targets that leave the processor to the process whose allocations fail
 CALM = {"CHURN_REST_US": "10000"}
 FILES = "attrs target status wss regions peaks stats buffer"
 
@@ -29,8 +29,9 @@ def prepare():
     for kind in ("failslab", "fail_page_alloc"):
         s.write(debug + kind + "/ignore-gfp-wait", "N")
         s.write(debug + kind + "/verbose", 0)
-    # All caches but one, and no single pages for slabs: alloc_vmap_area() warns when it gets no
-    # vmap_area. The module has no single pages but from vmalloc(), which fails without its slabs, too.
+    # All caches but vmap_area, as alloc_vmap_area() warns when it gets none, and no single pages
+    # for slabs. The module has no single pages but from vmalloc(), which fails without its slabs,
+    # too.
     s.try_write(debug + "fail_page_alloc/min-order", 1)
     for cache in os.listdir("/sys/kernel/slab"):
         if cache != "vmap_area":
@@ -39,7 +40,7 @@ def prepare():
 
 
 class Fault:
-    """The nth allocation of this thread fails in the block."""
+    """In the block, the thread's nth allocation fails."""
 
     def __init__(self, n):
         self.n = n
@@ -59,7 +60,7 @@ class Fault:
 
 
 def put_failing(name, data, failing):
-    """Return errno or 0"""
+    """Return: errno or 0"""
     fd = os.open(w.DIR + name, os.O_WRONLY)
     err = 0
     try:
@@ -75,7 +76,7 @@ def put_failing(name, data, failing):
 
 
 def sweep(name, data, between):
-    """Until nothing is left to fail. Return the results by errno"""
+    """Fail each allocation until there is none left to fail. Return: the results by errno"""
     results = {}
     for n in range(1, 1000):
         fault = Fault(n)
@@ -92,7 +93,7 @@ def sweep(name, data, between):
 
 
 def start_fails():
-    """A start that fails leaves what was: nothing, or the running session."""
+    """A start that fails changes nothing: there is no session, or the running one."""
     prepare()
     with s.Churn("mprotect", 1000, **CALM) as churn, w.sleeper() as other:
         pid = b"%d\n" % churn.pid
@@ -120,7 +121,7 @@ def start_fails():
 
 
 def attrs_fail():
-    """Attributes that cannot be had stay as they were."""
+    """Attributes that fail for lack of memory stay as they were."""
     prepare()
     with s.Churn("mprotect", 1000, **CALM) as churn:
         s.start(churn.pid)
@@ -141,7 +142,7 @@ def attrs_fail():
 
 
 def thread_fails():
-    """What kwsmond cannot have now it tries again later."""
+    """kwsmond tries a failed allocation again later."""
     prepare()
     with s.Churn("map", 1000) as churn:
         for n in range(1, 7):
@@ -155,9 +156,9 @@ def thread_fails():
 
 
 class Shortage:
-    """All allocations of this thread fail in the block, after so many bytes
-    of small and pages of large ones: then what falls back on another
-    allocator fails, too."""
+    """In the block, all allocations of this thread fail after so many bytes of small
+    allocations, and pages of large ones: so an allocator's fallback to another one
+    fails, too."""
 
     def __init__(self, small, pages):
         for kind, space in (("failslab", small), ("fail_page_alloc", pages)):
@@ -180,7 +181,7 @@ class Shortage:
 
 
 def memory_is_short():
-    """Nothing to be had from some allocation on; then there is again."""
+    """From some allocation on all fail; later none do."""
     prepare()
     results = {}
     points = [(small, 0) for small in range(0, 4096, 256)]
@@ -205,14 +206,14 @@ def memory_is_short():
 
 
 def init_module(image, n):
-    """Return errno or 0, and how many allocations were left"""
+    """Return: errno or 0, and how many allocations were left"""
     with Fault(n) as fault:
         err = w.module_call(w.INIT_MODULE, image, ctypes.c_long(len(image)), b"")
     return err, fault.left
 
 
 def watch_loading():
-    # or QEMU may end it all
+    # otherwise QEMU may crash
     s.try_write(TRACING + "options/record-cmd", 0)
     s.write(TRACING + "events/module/module_load/enable", 1)
 
@@ -226,7 +227,7 @@ def init_was_called():
 
 
 def load_fails():
-    """Either the module is there with everything, or it is not."""
+    """The module is loaded with all its files, or not at all."""
     prepare()
     watch_loading()
     w.unload()
@@ -237,8 +238,8 @@ def load_fails():
     w.unload()
     total = 1000000 - left
     results, incomplete = {}, []
-    # from the last one down to the first of the module's own: what the kernel wants for
-    # itself before that, and warns of not getting for tracepoints, is not tested here
+    # from the last allocation down to the first of the module's own. Earlier ones are
+    # the kernel's: it warns if those for tracepoints fail, so they are not tested here
     n = total + 4
     while n:
         forget_trace()
@@ -269,13 +270,13 @@ def load_fails():
 
 
 def leaks():
-    """What kmemleak still finds at a second look and wsmon had allocated"""
+    """Allocations of wsmon that kmemleak still reports at a second scan"""
     path = "/sys/kernel/debug/kmemleak"
     s.write(path, "scan")
     time.sleep(6)
     s.write(path, "scan")
     found = [r for r in s.read(path).split("unreferenced object")
-             # or a module that is gone
+             # or a module that is unloaded
              if "wsmon" in r or "[<00000000ffffffffc0" in r or "] 0xffff" in r]
     for report in found[:5]:
         s.note("unreferenced object" + report.replace("\n", "\n# "))

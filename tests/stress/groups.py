@@ -12,12 +12,12 @@ import stress as s
 import wsmontest as w
 import wsmon
 
-# Each executes what it forks, in twos, or lets it exit at once.
+# Each forks children that execute, in twos, or exit at once.
 FORKS = "while :; do busybox true & (:) & (busybox true | busybox cat) & wait; done"
 
 
 def fork(function, *args):
-    """Have another process call a function until it is killed."""
+    """Call a function in another process, again and again, until killed."""
     pid = os.fork()
     if not pid:
         try:
@@ -30,7 +30,7 @@ def fork(function, *args):
 
 
 def move(names):
-    """Some process of one of the cgroups goes to another."""
+    """Move a process of one of the cgroups to another."""
     a, b = random.sample(names, 2)
     try:
         pids = s.read(s.CGROUP + a + "/cgroup.procs").split()
@@ -41,7 +41,7 @@ def move(names):
 
 
 def come_and_go(path):
-    """A cgroup for a moment, and a session that outlives it or not"""
+    """A short-lived cgroup, and a session that outlives it or not"""
     os.makedirs(path)
     with subprocess.Popen(["busybox", "sleep", "1000"]) as child:
         s.write(path + "/cgroup.procs", child.pid)
@@ -64,7 +64,7 @@ def come_and_go(path):
 
 
 def read_now(fd):
-    """What there is; an end of the stream is told by EOFError."""
+    """The bytes that are there; raises EOFError at the end of the stream."""
     data = b""
     try:
         while part := os.read(fd, 1 << 20):
@@ -82,7 +82,7 @@ def ended(fd):
 
 
 def watch(texts):
-    """A session of a group for a moment; closed, stopped, or left to the exit"""
+    """A short session of a group; closed, stopped, or ended by the exit"""
     fd = os.open("/dev/wsmon", os.O_RDWR | os.O_NONBLOCK)
     try:
         os.write(fd, (s.FAST + " " + random.choice(texts)).encode())
@@ -92,19 +92,20 @@ def watch(texts):
         if random.random() < 0.3:
             os.write(fd, b"stop")
     except OSError:
-        # one with other attributes, which has ended since, or whose process has
+        # its attributes differ from those of a session, or a session or process has ended
         pass
     os.close(fd)
 
 
 def storm_of_groups():
-    """Storms of fork, exec and exit in cgroups between which they are moved, which come
-    and go, as do sessions that watch them; the module cannot go meanwhile, then it can."""
+    """Storms of fork, exec and exit; cgroups, between which processes are moved, and
+    sessions come and go meanwhile. During the storm the module cannot be unloaded,
+    afterwards it can."""
     names = ["storm", "storm/a", "storm/a/b", "storm/c"]
     for name in names:
         s.cgroup(name)
-    # Probes come and go with the first session and the last: not during the storm, as QEMU
-    # may run what is being patched
+    # The first session adds probes, the last one removes them: not during the storm, as
+    # QEMU may run code that is being patched
     held = os.open("/dev/wsmon", os.O_RDWR | os.O_NONBLOCK)
     os.write(held, (s.FAST + " cgroup=/storm").encode())
     forks = [subprocess.Popen(["busybox", "setsid", "busybox", "sh", "-c", FORKS],
@@ -141,7 +142,7 @@ def storm_of_groups():
 
 
 def empty(names):
-    """What is in the cgroups is killed, and they are removed."""
+    """Kill the processes of the cgroups, and remove these."""
     names = [n for n in names + ["storm/gone"] if os.path.exists(s.CGROUP + n)]
     for name in names:
         s.try_write(s.CGROUP + name + "/cgroup.kill", 1)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Every file of the module used as nobody should, by several processes at once.
+"""Every file of the module is misused, by several processes at once.
 
-out/bin/debugfs-fuzz does it, and checks what comes of it (debugfs_fuzz.c). In the
+out/bin/debugfs-fuzz does it, and checks the results (debugfs_fuzz.c). In the
 environment: STRESS_SEED, to repeat a failure as far as chance allows;
 STRESS_WORKERS, how many processes (default 6).
 """
@@ -17,21 +17,21 @@ import wsmontest as w
 FUZZ = os.path.join(s.TOP, "out", "bin", "debugfs-fuzz")
 WORKERS = int(os.environ.get("STRESS_WORKERS", "6"))
 SEED = int(os.environ.get("STRESS_SEED", time.time_ns() // 1000 % 1000000))
-# A worker is in the middle of one step when its time is over.
+# Seconds that a worker's last step may take after its time is over.
 LATE = 20
 
 
 def fuzzers(nr, pids, *options, secs=s.SECS):
     w.steady_faults()
     s.note("STRESS_SEED=%d" % SEED)
-    # the steps of one seed and those of the next have nothing in common
+    # seeds next to each other give unrelated steps
     return [subprocess.Popen(
         [FUZZ, *options, str(secs), str(SEED + n), *map(str, pids)],
         stderr=subprocess.PIPE, text=True) for n in range(nr)]
 
 
 def stacks(pid):
-    """Where the threads of a process hang in the kernel, and those it waits for"""
+    """Kernel stacks of the threads of a process and of its descendants"""
     lines = []
     for task in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -45,7 +45,7 @@ def stacks(pid):
 
 
 def all_end(workers):
-    """Each ends within LATE seconds, and saw nothing wrong."""
+    """Each worker ends within LATE seconds, and found nothing wrong."""
     end = time.monotonic() + LATE
     try:
         for worker in workers:
@@ -64,12 +64,12 @@ def all_end(workers):
 
 
 def all_live(workers):
-    """None has found something wrong yet."""
+    """No worker has found anything wrong yet."""
     return all(worker.poll() is None for worker in workers)
 
 
 def all_work(workers, files, secs=s.SECS):
-    """Read these files, too, for as long as the workers do; then all end."""
+    """Read these files while the workers run; then all workers end."""
     end = time.monotonic() + secs
     try:
         while time.monotonic() < end and all_live(workers):
@@ -80,15 +80,15 @@ def all_work(workers, files, secs=s.SECS):
 
 
 def seed_is_mine(n):
-    """Nobody else writes it: not by a write that fails, and not by taking back
-    what was written since it looked."""
+    """No worker changes the seed, neither by a failing write nor by restoring an older
+    value over a newer one."""
     w.must_put("attrs", "seed=%d" % n)
     now = w.attrs()["seed"]
     assert now == str(n), "seed=%s, but %d was written" % (now, n)
 
 
 def works():
-    """After all that a session on a known target samples."""
+    """After all this, a session on a known target has samples."""
     with s.Churn("map", 1000) as churn:
         reader = s.Reader()
         s.start(churn.pid)
@@ -103,10 +103,10 @@ def works():
 
 def fuzzed_files():
     with s.Churn("map", 1000) as a, w.sleeper() as b, w.sleeper() as c:
-        # it is there to change its mappings, not to keep processors busy
+        # its purpose is to change mappings, not to keep processors busy
         os.setpriority(os.PRIO_PROCESS, a.pid, 19)
         n, least = 0, 1 if os.environ.get("WSMON_KERNEL") == "kcsan" else s.SECS
-        # on a busy machine, and while KCSAN waits for others to race, there is time for less
+        # repeat: a busy machine, or KCSAN's delays, leave time for fewer rounds
         for _ in range(8):
             workers = fuzzers(WORKERS, (a.pid, b.pid, c.pid, 1, os.getpid()))
             try:
@@ -124,7 +124,7 @@ def fuzzed_files():
 
 
 def sessions_come_and_go():
-    """What is read is of one session, which is there as long as it is read."""
+    """A file shows one session at a time, for as long as it is read."""
     with s.Churn("map", 1000) as a, w.sleeper() as b:
         os.setpriority(os.PRIO_PROCESS, a.pid, 19)
         w.must_put("attrs", "sample_us=2000 aggr_us=4000 update_us=4000 "
@@ -135,7 +135,7 @@ def sessions_come_and_go():
 
 
 def load_and_unload(image):
-    """Return whether it could be unloaded."""
+    """Return: whether it could be unloaded"""
     err = w.module_call(w.DELETE_MODULE, b"wsmon", ctypes.c_long(os.O_NONBLOCK))
     if not err:
         err = w.module_call(w.INIT_MODULE, image, ctypes.c_long(len(image)), b"")
@@ -146,18 +146,18 @@ def load_and_unload(image):
 
 
 def attributes_of_one_moment():
-    """What is read is what somebody wrote, not parts of what two did."""
+    """A reader sees attributes of one write, not a mixture of two."""
     all_work(fuzzers(4, (1,), "-a"), ("attrs",))
 
 
 def fuzzed_files_of_a_module_that_goes():
-    """While files are opened and used the module is unloaded, or is in use."""
+    """While its files are opened and used, the module is unloaded, or is in use."""
     with open(os.environ["WSMON_KO"], "rb") as f:
         image = f.read()
     went = [0, 0]
     with s.Churn("map", 1000) as a, w.sleeper() as b:
         os.setpriority(os.PRIO_PROCESS, a.pid, 19)
-        # on a busy machine none of them may be away when it should be
+        # repeat: on a busy machine it may always be in use, or never
         for _ in range(4):
             workers = fuzzers(2, (a.pid, b.pid), "-u")
             end = time.monotonic() + s.SECS
@@ -177,7 +177,8 @@ def fuzzed_files_of_a_module_that_goes():
 
 
 def fuzzed_device():
-    """Sessions of open files begin, are shared, and end at any point, as do those of debugfs."""
+    """Sessions of open files begin, are shared, and end at any point, as do sessions of
+    debugfs."""
     for _ in range(2):
         with s.Churn("map", 1000) as a, w.sleeper() as b, w.sleeper() as c:
             os.setpriority(os.PRIO_PROCESS, a.pid, 19)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Beginnings, ends and pauses of targets, readers and the module itself."""
+"""Beginnings, ends and pauses of targets, readers and the module."""
 import io
 import os
 import random
@@ -43,7 +43,7 @@ def maps_wait(pid, waits):
 
 
 def hog(cpu):
-    """A process that lets nobody else run on a processor, 20 s at most"""
+    """A process that keeps a processor from all others, for 20 s at most"""
     def first():
         os.sched_setaffinity(0, {cpu})
         resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
@@ -69,15 +69,15 @@ def within_seconds(seconds, condition):
 
 
 def nothing_is_known():
-    """The estimate says that it may be anything."""
+    """The interval is from 0 to all mapped memory."""
     rows = [x for x in w.lines("wss") if x["class"] == "all"]
     return rows and rows[0]["low"] == "0" and rows[0]["high"] == rows[0]["mapped"] != "0"
 
 
 def lock_held_for_seconds(target):
-    """While a target's mmap lock is held by a thread that cannot run."""
+    """A target's mmap lock is held by a thread that cannot run."""
     waits = []
-    # once it holds the lock nearly all the time there may be no estimate for long
+    # first an estimate: when it holds the lock nearly all the time, none may come for long
     s.start(target.pid, attrs="cpu_permille=1000 sample_us=10000 aggr_us=500000 "
             "update_us=500000 window_us=500000 max_regions=500")
     w.wait_for("an estimate", lambda: w.lines("wss") and not nothing_is_known(), s.PATIENCE)
@@ -92,11 +92,12 @@ def lock_held_for_seconds(target):
         missed = w.stats()["missed"]
         honest = within_seconds(3, nothing_is_known)
         s.stop()
-        # a new session on it, and away with the module in the middle of it
+        # a new session on it, and unload the module in the middle of it
         w.must_put("target", "%d\n" % target.pid)
         os.sched_setaffinity(kwsmond(), {0})
         time.sleep(0.5)
-        # what comes after the session's end may wait for workers of the other processor
+        # unloading goes on after the session's end, and may wait for workers of the
+        # other processor
         unload = subprocess.Popen(["rmmod", "wsmon"])
         w.wait_for("the thread to end", lambda: not w.kwsmond(), s.PATIENCE)
         assert blocker.poll() is None, "all this took until the lock was free"
@@ -132,7 +133,7 @@ def busy_mmap_lock():
 
 
 def out_of_memory():
-    """The target is killed because its cgroup may not have so much."""
+    """The target is killed because it exceeds the limit of its cgroup."""
     path = s.cgroup("churn-oom", "memory")
     s.write(path + "memory.max", "max")
     s.try_write(path + "memory.swap.max", 0)
@@ -149,7 +150,7 @@ def out_of_memory():
 
 
 def full_buffer():
-    """Nobody reads for long, then somebody does."""
+    """The buffer fills while nobody reads, then there is a reader."""
     with s.Churn("map", 1000) as churn:
         fd = os.open(w.DIR + "buffer", os.O_RDONLY)
         s.start(churn.pid)
@@ -159,7 +160,7 @@ def full_buffer():
             s.rounds_go_on()
         lost = w.stats()["lost_records"]
         assert lost > s.SECS, lost
-        # room, and again too little
+        # there is room, and again too little
         for _ in range(20):
             os.read(fd, random.randrange(1, 100000))
             time.sleep(0.02)
@@ -202,7 +203,7 @@ def load_and_unload():
 
 
 def frozen_target():
-    """A target that is frozen is monitored, stopped and started as usual."""
+    """A frozen target is monitored, stopped and started as usual."""
     path = s.cgroup("churn-frozen")
     with s.Churn("map", 1000, "churn-frozen") as churn:
         s.start(churn.pid)
@@ -220,7 +221,7 @@ def frozen_target():
 
 
 def read_now(fd):
-    """What is there, b"" for nothing"""
+    """The bytes that are there, b"" for none"""
     try:
         return os.read(fd, 1 << 20)
     except BlockingIOError:
@@ -228,7 +229,7 @@ def read_now(fd):
 
 
 def frozen_machine():
-    """As at the beginning of a suspend, kwsmond included"""
+    """As at the beginning of a suspend: all processes are frozen, including kwsmond"""
     if not s.try_write("/sys/power/pm_test", "freezer"):
         raise s.Skip("no /sys/power/pm_test")
     s.write("/sys/module/suspend/parameters/pm_test_delay", 2)
@@ -239,7 +240,7 @@ def frozen_machine():
         s.start(churn.pid, attrs="max_regions=20")
         for _ in range(3):
             s.rounds_go_on()
-            # EBUSY: some other task could not be frozen in time
+            # EBUSY: another task could not be frozen in time
             assert s.try_write("/sys/power/state", "freeze"), "no freeze"
             s.rounds_go_on()
             while part := read_now(fd):

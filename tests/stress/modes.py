@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Each mode of churn under the fastest sampling there is."""
+"""Each mode of churn, sampled as fast as possible."""
 import errno
 import os
 import select
@@ -12,7 +12,7 @@ import wsmontest as w
 
 def watch(churn):
     """Monitor a churning process until it ends; the module is loaded.
-    Return: how many records of each type there were, and whether it was sampled"""
+    Return: number of records by type, and whether it was sampled"""
     reader = s.Reader()
     s.start(churn.pid)
     last, since = -1, time.monotonic()
@@ -42,7 +42,8 @@ def watch(churn):
 
 
 def observed(mode, cgroup=None, **env):
-    # on a busy machine a target that keeps its lock to itself may do so for all of a few rounds
+    # repeat: on a busy machine a target that holds its lock a lot may do so in all of a few
+    # rounds
     for secs in (s.SECS, 4 * s.SECS, 16 * s.SECS):
         with s.Churn(mode, secs, cgroup, **env) as churn:
             time.sleep(0.3)
@@ -71,12 +72,12 @@ def followed(mode):
 
 
 def exec_in_a_loop():
-    """Most new programs are noticed: TARGET records say so."""
+    """TARGET records report most of the executed programs."""
     assert observed("exec")[s.TARGET] > 2
 
 
 def tables():
-    """MADV_DONTNEED frees the page tables it has emptied, on kernels that do so."""
+    """MADV_DONTNEED frees the page tables it empties, on some kernels."""
     with s.Churn("tables", s.SECS) as churn:
         assert watch(churn)[1], "hardly anything was sampled"
     release = tuple(int(n) for n in os.uname().release.split(".")[:2])
@@ -84,14 +85,14 @@ def tables():
 
 
 def exits_at_any_point():
-    """Processes that live for some milliseconds; pids may be gone already."""
+    """Processes that live for some milliseconds; when monitored, they may have ended."""
     results = {0: 0, errno.ESRCH: 0}
     before = w.slab_objects("mm_struct")
     drain = subprocess.Popen(
         ["sh", "-c", "while sleep 0.02; do cat '%sbuffer'; done" % w.DIR],
         stdout=subprocess.DEVNULL)
     w.must_put("attrs", s.FAST)
-    # once, and where the machine is slow again, until there were some sessions
+    # repeat longer, on slow machines, until there were some sessions
     for secs in (s.SECS, 4 * s.SECS, 16 * s.SECS):
         with s.Churn("exit", secs) as churn:
             out = churn.process.stdout
@@ -110,13 +111,13 @@ def exits_at_any_point():
             break
     drain.kill()
     drain.wait()
-    # its last cat still waits for a session
+    # the last cat still waits for a session
     w.put("target", "%d\n" % os.getpid())
     s.stop()
     s.note("%d sessions, %d came late" % (results[0], results[errno.ESRCH]))
     assert results[0] > s.SECS
     s.unused()
-    # an address space that is not given back
+    # address spaces that were not freed
     after = w.slab_objects("mm_struct")
     assert after < before + 50, "%d, then %d mm_structs" % (before, after)
 
@@ -201,8 +202,8 @@ TESTS = [simple("map"), simple("mprotect"), tables, simple("fork"), followed("fo
 
 
 def armed(test):
-    """The same with hint faults, as many as there can be. What is armed is armed for 10 ms,
-    so that much is restored, too."""
+    """The same with hint faults, at the maximum rate. Pages stay armed for 10 ms, so that
+    many are restored, too."""
     def with_hints():
         w.steady_faults()
         before = s.FAST

@@ -16,13 +16,13 @@ SLOW = ("sample_us=1000000 aggr_us=1000000 update_us=1000000 window_us=1000000 "
 
 
 def born_as(number):
-    """A process with this number, which is free"""
+    """A process with this number, which must be free"""
     for _ in range(100):
         s.write("/proc/sys/kernel/ns_last_pid", number - 1)
         process = subprocess.Popen(["sleep", "1000"])
         if process.pid == number:
             return process
-        # some other process was faster
+        # another process was faster
         end(process)
     raise AssertionError("never got pid %d" % number)
 
@@ -33,9 +33,9 @@ def end(process):
 
 
 def one_exit(reader, least=1):
-    """One target was there and is gone. Return how often it executed a program.
+    """One target began and ended. Return: how often it executed a program.
 
-    least: 0 if it may have gone before the first round, which tells of it."""
+    least: 0 if it may have ended before the first round, which reports it."""
     w.wait_for("idle", w.idle, 20)
     assert "gone" in w.get("status") and w.get("target") == "\n"
     assert reader.process.wait(s.PATIENCE) == 0
@@ -48,7 +48,7 @@ def one_exit(reader, least=1):
 
 
 def samples(process):
-    """A session on it works."""
+    """A session on the process works."""
     s.start(process.pid)
     w.wait_for("a working set", lambda: [
         line["pid"] for line in w.lines("wss") if line["class"] == "all"
@@ -58,7 +58,7 @@ def samples(process):
 
 
 def replace_unseen(process):
-    """Another process has its number before the next round. Return it, and
+    """Another process gets its number before the next round. Return: the process, and
     whether it was in time."""
     before = s.rounds()
     end(process)
@@ -84,7 +84,7 @@ def used_again_between_two_rounds():
 
 
 def used_again_next_to_another():
-    """The other target goes on; the newcomer is none."""
+    """The other target goes on; the new process is no target."""
     with w.sleeper() as other:
         process = subprocess.Popen(["sleep", "1000"])
         try:
@@ -102,7 +102,7 @@ def used_again_next_to_another():
 
 
 def used_again_and_again():
-    """At any moment of a fast session; the newcomer is the next target."""
+    """At any moment of a fast session; the new process is the next target."""
     process = subprocess.Popen(["sleep", "1000"])
     n, stop = 0, time.monotonic() + s.SECS
     try:
@@ -120,7 +120,7 @@ def used_again_and_again():
 
 
 def kept_by_a_group():
-    """Its number is still that of its session, when the process is gone."""
+    """The process has ended, but its number is still that of its process group."""
     leader = subprocess.Popen(["sh", "-c", "sleep 1000 & echo $!; wait"],
                               stdout=subprocess.PIPE, start_new_session=True)
     member = int(leader.stdout.readline())
@@ -153,12 +153,12 @@ def passed_on_to_another_thread():
         assert w.get("target") == "%d\n" % target.pid
         w.wait_for("its working set", lambda: w.get("wss"))
         target.kill()
-        # a round in the middle of it sees the new memory, not yet the new name
+        # a round during the exec sees the new memory, but still the old name
         assert one_exit(reader) in (1, 2)
 
 
 def of_another_namespace():
-    """Numbers are those of who writes and reads them."""
+    """Pids are those of the namespace of the writer and the reader."""
     inner = ("echo $$ >%starget && cat %starget" % (w.DIR, w.DIR))
     with s.Churn("map", 1000) as churn:
         s.start(churn.pid)

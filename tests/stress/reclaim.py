@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Reclaim takes the same pages whether somebody samples them or not.
+"""Reclaim takes the same pages with and without sampling.
 
-Accessed bits are what it decides by, and sampling clears them. The target
+Reclaim decides by Accessed bits, and sampling clears them. The target
 (churn_victim.c) touches every fourth page a few times a second, which is seldom
-enough for nearly all of its bits to have been cleared by somebody in between:
-if they were not given back, reclaim would take hot pages and cold ones alike.
-Of targets that are small or have huge pages the next samples are in the same
-entries, so that bits which are merely set again are soon gone.
+enough for sampling to have cleared nearly all of its bits in between: if they
+were not given back, reclaim would take hot pages and cold ones alike. If targets
+are small or have huge pages, the next samples are in the same entries, so that
+bits which are merely set again are soon cleared again.
 In the environment: STRESS_PAIRS, how often to compare (default 3).
 """
 import collections
@@ -23,13 +23,13 @@ LRU_GEN = "/sys/kernel/mm/lru_gen/enabled"
 PAIRS = int(os.environ.get("STRESS_PAIRS", "3"))
 HOT_STRIDE = 4
 STEPS = 16
-# Share of the target that is taken, which is half of what is cold
+# Part of the target that is taken: half of its cold pages
 SHARE = 3 / 8
 OFTEN = ("cpu_permille=1000 sample_us=5000 aggr_us=200000 window_us=200000 "
          "max_regions=2000")
-# few enough to have most pages out of the samples' hands at any time
+# few samples, so that nearly all pages have their bits at any time
 FEW = 500
-# seconds: sampled for so long before memory is taken
+# seconds: how long it is sampled before memory is taken
 Victim = collections.namedtuple("Victim", "mb attrs env seconds")
 SCATTERED = Victim(64, re.sub("max_regions=.*", "max_regions=%d" % FEW, s.FAST),
                    {}, 1.5)
@@ -38,7 +38,7 @@ HUGE = Victim(128, OFTEN, {"VICTIM_MS": "300", "VICTIM_HUGE": "1"}, 3)
 
 
 def squeeze(path, victim, monitored):
-    """Take memory from a target. Return the share of hot pages in what was taken."""
+    """Take memory from a target. Return: the share of hot pages in the taken memory."""
     with s.Churn("victim", 1000, "churn-victim", CHURN_MB=str(victim.mb),
                  **victim.env) as churn:
         assert churn.process.stdout.readline() == b"ready\n"
@@ -67,7 +67,7 @@ def squeeze(path, victim, monitored):
 
 
 def in_samples_hands(victim):
-    """Share of hot pages that may be taken because a sample has their bit.
+    """Share of hot pages that may be taken because a sample holds their bit.
 
     Without the kernel's page idle flag (DAMON selects it) a bit is given back
     when the sample is dropped.
@@ -79,7 +79,7 @@ def in_samples_hands(victim):
 
 
 def grain(victim):
-    """One huge page of those taken is chance."""
+    """Tolerance: one of the huge pages that are taken may be chance."""
     return 2 / (victim.mb * SHARE) if victim == HUGE else 0
 
 

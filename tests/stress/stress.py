@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the stress tests share: targets that churn, readers, the machine."""
+"""Shared by the stress tests: targets that churn, readers, the machine."""
 import io
 import os
 import re
@@ -20,16 +20,16 @@ CHURN = os.path.join(TOP, "out", "bin", "churn")
 SECS = int(os.environ.get("STRESS_SECS", "10"))
 FAST = ("cpu_permille=1000 sample_us=1000 aggr_us=10000 update_us=10000 "
         "window_us=10000 min_regions=10 max_regions=%s" % os.environ.get("STRESS_REGIONS", "2000"))
-# What is slow stays bearable: churn takes its time to notice the end, and
-# the checks of the debug kernel make everything several times as long.
+# Seconds: long, because churn notices its end late, and the checks of the debug
+# kernel make everything several times slower.
 PATIENCE = 120
 CGROUP = "/sys/fs/cgroup/"
-# How long the longest call took in this test: (seconds, what)
+# The longest call of this test: (seconds, name)
 longest = (0, "none")
 
 
 def timed(what, call, *args):
-    """What a call on a file of the module returns; note how long it took."""
+    """Return: the result of a call on a file of the module; note how long it took."""
     global longest
     began = time.monotonic()
     try:
@@ -97,7 +97,7 @@ class Churn:
         self.process.communicate()
 
     def check(self):
-        """It has come to its end, and nothing was lost."""
+        """It ended in time, and no data was lost."""
         out, said = self.process.communicate(timeout=PATIENCE)
         said = self.said = said.decode().strip()
         if self.process.returncode == 77:
@@ -108,7 +108,7 @@ class Churn:
 
 
 class Reader:
-    """Keeps what comes out of the buffer until the session ends."""
+    """Reads the buffer to a file until the session ends."""
     PATH = "/dev/shm/stream"
 
     def __init__(self):
@@ -116,7 +116,7 @@ class Reader:
             self.process = subprocess.Popen(["cat", w.DIR + "buffer"], stdout=f)
 
     def finish(self):
-        """Check the stream. Return how many records of each type there were."""
+        """Check the stream. Return: number of records by type."""
         assert self.process.wait(PATIENCE) == 0
         counts = {}
         with open(self.PATH, "rb") as f:
@@ -149,7 +149,7 @@ def start(*pids, attrs=None):
 
 
 def stop():
-    """Stopping must not take long whatever the target does."""
+    """Stopping must be quick, whatever the target does."""
     began = time.monotonic()
     w.must_put("target", "\n")
     took = time.monotonic() - began
@@ -179,7 +179,7 @@ def modprobe(name):
 
 
 def loop_device(name, megabytes):
-    """A block device in memory, which is not swapped itself"""
+    """A block device in memory that is not swapped itself"""
     modprobe("loop")
     at = "/run/" + name
     os.makedirs(at, exist_ok=True)
@@ -188,7 +188,7 @@ def loop_device(name, megabytes):
                 megabytes + 1, option), "tmpfs", at],
                 capture_output=True).returncode == 0:
             break
-    # filled here, or its memory is that of the cgroup whose pages go there
+    # filled here: else its memory belongs to the cgroup whose pages go there
     with open(at + "/image", "wb") as f:
         for _ in range(megabytes):
             f.write(bytes(1 << 20))
@@ -198,9 +198,8 @@ def loop_device(name, megabytes):
 class Swap:
     """Swap space while in the block, on zram or on a loop device.
 
-    Pages that come back from zram lose their copy there at once. Those that
-    come back from other devices keep it and stay clean: only there can a lost
-    Dirty bit lose data.
+    Pages that come back from zram lose their copy there at once. From other devices
+    they keep it and stay clean: only there can a lost Dirty bit lose data.
     """
     made = {}
 
@@ -230,13 +229,13 @@ COMPLAINT = re.compile(
     r"WARNING:|BUG:|Oops|KASAN|UBSAN|possible (circular|recursive|irq lock)"
     r"|inconsistent lock|suspicious RCU|blocked for more than|soft lockup"
     r"|general protection|unable to handle|[Bb]ad page|[Bb]ad rss|rcu.*stall")
-# races KCSAN finds between others, or in reads of a folio's flags, which the module sets by an
-# atomic operation
+# races that KCSAN finds in other code, or in reads of a folio's flags: the module sets these
+# by an atomic operation
 ELSEWHERE = re.compile(r"BUG: KCSAN: ([^\[]*$|data-race in accessed_report / folio_batch_move_lru)")
 
 
 def unused():
-    """Nobody has a file of the module open any more."""
+    """Wait until nobody has a file of the module open."""
     w.wait_for("the files to be closed", lambda: read(
         "/sys/module/wsmon/refcnt") == "0\n", 20)
 

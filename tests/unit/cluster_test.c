@@ -15,7 +15,7 @@ static void draw(struct world *w, struct wsmon_region *r, u64 seed, u64 epoch)
 	wsmon_clusters_draw(&w->sp, r, epoch);
 }
 
-/* Clusters lie in their halves, hold their samples, and are where all is mapped. */
+/* Clusters lie in their halves, hold their samples, and cover mapped pages only. */
 static void bounds(void)
 {
 	struct world w;
@@ -63,13 +63,13 @@ static void bounds(void)
 	CHECK(found > 1000, "only %u", found);
 }
 
-/* A pattern with structure within clusters, and across the bounds of what is mapped */
+/* A pattern with structure within clusters, and across the bounds of mappings */
 static bool used(u64 vpn)
 {
 	return vpn % 16 == 3 || (vpn & 64 && test_hash(vpn) % 3 == 0);
 }
 
-/* On average clusters count as much as is used, and vary less than single pages. */
+/* The mean of clusters is the share of used pages, with less variance than single pages. */
 static void unbiased(void)
 {
 	double sum[2] = { 0, 0 }, square[2] = { 0, 0 }, sd, truth = 0;
@@ -82,7 +82,7 @@ static void unbiased(void)
 	u64 vpn;
 
 	world_init(&w, 1);
-	/* the cell's halves have parts of clusters at both ends, and a gap */
+	/* parts of clusters at both ends of the cell's halves, and a gap */
 	world_map(&w, 5, 100, WSMON_CLASS_ANON);
 	world_map(&w, 131, 250, WSMON_CLASS_ANON);
 	world_settle(&w, 0);
@@ -125,9 +125,9 @@ static void unbiased(void)
 }
 
 /*
- * There are clusters where most of the variance is within them. They are tried where only single
- * pages found something, in one of eight regions where nothing was found, and in one of 64 where
- * they did not pay, but never where nearly all is used.
+ * Regions have clusters where most of the variance is within clusters. Clusters are tried where
+ * only single pages found accesses, in one of eight regions where nothing was found, and in one
+ * of 64 where they did not pay, but never where nearly all pages are used.
  */
 static void where_they_pay(void)
 {
@@ -138,7 +138,7 @@ static void where_they_pay(void)
 		{ WSMON_ONE * 15 / 16, WSMON_ONE * 15 / 16, WSMON_ONE / 17, 0, 0 },
 		{ WSMON_ONE / 2, WSMON_ONE / 2, WSMON_ONE / 5, 1000, 1000 },
 		{ WSMON_ONE / 2, WSMON_ONE / 2, WSMON_ONE / 9, 5, 30 },
-		/* pages alone may have found more by chance */
+		/* single pages may have found more by chance */
 		{ WSMON_ONE / 8, WSMON_ONE / 256, WSMON_ONE / 300, 1000, 1000 },
 		{ WSMON_ONE / 256, WSMON_ONE / 256, WSMON_ONE / 600, 5, 30 },
 		/* not tried yet */
@@ -171,7 +171,7 @@ static void where_they_pay(void)
 	world_free(&w);
 }
 
-/* Clusters are looked at when intervals end: windows that begin within one have none. */
+/* Clusters are looked at when intervals end: windows that begin within an interval have none. */
 static void whole_intervals(void)
 {
 	static const struct {
@@ -200,7 +200,7 @@ static void whole_intervals(void)
 	world_free(&w);
 }
 
-/* Clusters say how much halves differ; single pages do not: that follows from the shares. */
+/* Clusters estimate how much halves differ; for single pages this follows from the shares. */
 static void differences(void)
 {
 	struct wsmon_region r, out[2], both;
@@ -239,7 +239,7 @@ static void differences(void)
 	world_free(&w);
 }
 
-/* What mappings have changed is forgotten; the rest stays. */
+/* The past of changed mappings is forgotten, the rest is kept. */
 static void mappings_change(void)
 {
 	struct wsmon_region *r;
@@ -257,7 +257,7 @@ static void mappings_change(void)
 	r->armed_ns = 1;
 	r->exact[0] = 1;
 	r->exact[1] = 1;
-	/* so that the sample stays, and its cluster loses a page */
+	/* a sample that stays mapped, and a cluster that loses a page */
 	r->s[1].vpn = 48;
 	r->c[1].first = 48;
 	world_unmap_all(&w);
@@ -282,7 +282,7 @@ static struct wsmon_region observed(void)
 	return r;
 }
 
-/* Each window counts what was accessed within it; the interval what was found in it. */
+/* Each window counts accesses within it; .found counts those of the interval. */
 static void windows(void)
 {
 	struct wsmon_interval iv = {
@@ -294,7 +294,7 @@ static void windows(void)
 	struct wsmon_regions rs = { .r = &r, .nr = 1, .budget = 1 };
 	u32 i;
 
-	/* the sample page now, 3 pages now, 4 two seconds ago, 8 five seconds ago */
+	/* accesses: the sample page and 3 pages now, 4 two seconds ago, 8 five seconds ago */
 	r.s[0].seen_ns = 10 * SECOND;
 	wsmon_cluster_note(&r.c[0], 0xff00, 5);
 	wsmon_cluster_note(&r.c[0], 0x00f0, 8);
@@ -303,7 +303,10 @@ static void windows(void)
 	wsmon_regions_learn(&rs, &iv, false);
 	CHECK(r.share[0] == WSMON_ONE / 4, "of the interval: %u", r.share[0]);
 	CHECK(r.disagree == WSMON_ONE / 16, "difference %u", r.disagree);
-	/* an eighth of what the first half has; 7/8 of it stay after the second, which has none */
+	/*
+	 * .found is a mean with 1/8 of the new value: 1/4 for the first half, then 0 for the
+	 * second
+	 */
 	CHECK(r.found == WSMON_ONE / 4 / 8 * 7 / 8, "found %u", r.found);
 	CHECK(r.within == WSMON_ONE * 3 / 16 / 8 * 7 / 8, "within %u", r.within);
 	CHECK(r.out[0][0] == WSMON_ONE / 4, "of 1 s: %u", r.out[0][0]);
@@ -311,7 +314,7 @@ static void windows(void)
 	CHECK(r.out[2][0] == WSMON_ONE, "of 9 s: %u", r.out[2][0]);
 	CHECK(!r.out[2][1], "of the other half: %u", r.out[2][1]);
 
-	/* numbers of intervals wrap */
+	/* epochs wrap */
 	iv.epoch = 1;
 	wsmon_regions_rest(&rs);
 	CHECK(!r.c[0].seen, "counts twice");
@@ -323,13 +326,13 @@ static void windows(void)
 	wsmon_regions_learn(&rs, &iv, false);
 	CHECK(!r.out[0][0] && r.out[1][0] == WSMON_ONE / 8, "%u, %u", r.out[0][0], r.out[1][0]);
 
-	/* what is as old as half of what the numbers count is forgotten, now and then */
+	/* accesses are forgotten before they are half the range of epochs old */
 	for (i = 0; i < 4; i++)
 		wsmon_clusters_age(&r, i << 14);
 	CHECK(!r.c[0].ever, "after %u intervals", i << 14);
 	wsmon_cluster_note(&r.c[0], 0x1001, iv.epoch);
 
-	/* of memory younger than the window all accesses count */
+	/* in memory younger than the window all accesses count */
 	r.origin_ns = iv.now - SECOND / 2;
 	r.checks = 2;
 	wsmon_regions_learn(&rs, &iv, false);
@@ -361,7 +364,9 @@ static void edges(void)
 		CHECK(rs.edge == WSMON_ONE * cases[i].edge / 1000, "case %u: %u", i, rs.edge);
 		CHECK(rs.late == WSMON_ONE * cases[i].late / 1000, "case %u: %u", i, rs.late);
 	}
-	/* 400 pages more than before, give or take a quarter of that, and not more than there are */
+	/*
+	 * 400 pages more than before: the interval grows by a quarter of it, within 0 and all pages
+	 */
 	wsmon_wss_moved(&w, 700, WSMON_ONE / 4);
 	CHECK(w.low == 690 && w.high == 710, "what rests: %llu to %llu", w.low, w.high);
 	wsmon_wss_moved(&w, 300, WSMON_ONE / 4);
@@ -370,7 +375,7 @@ static void edges(void)
 	CHECK(w.low == 90 && w.high == 1000, "what shrinks: %llu to %llu", w.low, w.high);
 }
 
-/* Bits that are found later are of an unknown time: only the sample page counts from then on. */
+/* Bits found after a missed look have an unknown time: only the sample page counts from then on. */
 static void missed(void)
 {
 	struct wsmon_interval iv = {

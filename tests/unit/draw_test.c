@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * draw_test.c - positions that are spread over runs of regions, and what that says of the variance
- */
+/* draw_test.c - positions spread over runs of regions, and their effect on the variance */
 #include <math.h>
 
 #include "world.h"
@@ -13,7 +11,7 @@
 
 static const struct wsmon_attrs attrs = { .aggr_us = 1, .windows_us = { 1 }, .nr_windows = 1 };
 
-/* Regions of two halves of @half pages each, in areas that each hold @each of them */
+/* Regions of two halves of @half pages each; each area holds @each of them */
 static void world_of_runs(struct world *w, u32 nr, u32 each, u64 half)
 {
 	u32 i;
@@ -36,13 +34,13 @@ static void world_of_runs(struct world *w, u32 nr, u32 each, u64 half)
 	w->rs.nr = nr;
 }
 
-/* What is accessed of all halves: where it begins again, and how much of that */
+/* A pattern of accesses in all halves: the first @used of every @period pages */
 struct pattern {
 	u32 period;
 	u32 used;
 };
 
-/* What is missing in a run of what its positions should find, of 64 */
+/* Accessed pages of a run less the samples that hit: expected - found, of 64 positions */
 static double missing(const struct world *w, u32 run, struct pattern p)
 {
 	double sum = 2. * RUN * p.used / p.period;
@@ -56,9 +54,9 @@ static double missing(const struct world *w, u32 run, struct pattern p)
 }
 
 /*
- * Where a part of each half is accessed, the positions of a run miss one at most. With any other
- * pattern they miss as much as independent ones, or less. What is missing in one run says nothing
- * of another, and each position is uniform.
+ * If the same part of each half is accessed, the positions of a run miss at most one. With any
+ * other pattern they miss as much as independent positions, or less. The error of one run is
+ * independent of another's, and each position is uniform.
  */
 static void even(void)
 {
@@ -91,22 +89,22 @@ static void even(void)
 
 		printf("# period %u: squared deviation %.2f, of independent ones %.2f, at most %.1f\n",
 		       patterns[i].period, alone[i], independent, worst[i]);
-		/* 64 / 63, and 16000 squares, which deviate by 1.1 % */
+		/* 64 / 63 expected; 16000 squares deviate by 1.1 % */
 		CHECK(alone[i] < 1.05 * independent, "%f", alone[i]);
 		CHECK(worst[i] < 6 * sqrt(independent), "%f", worst[i]);
-		/* of 4000 squares, which deviate by 2.2 % */
+		/* 4000 squares deviate by 2.2 % */
 		CHECK(fabs(total[i] / alone[i] - 1) < .1, "runs vary together: %f, %f", total[i],
 		      alone[i]);
 	}
 	CHECK(worst[0] < 1.01 && alone[1] < 1, "%f, %f", worst[0], alone[1]);
 	for (i = 0; i < 16; i++)
 		chi += (part[i] - DRAWS / 16.) * (part[i] - DRAWS / 16.) / (DRAWS / 16.);
-	/* 15 degrees of freedom: above 37.7 once in a thousand */
+	/* 15 degrees of freedom: above 37.7 in one case of a thousand */
 	CHECK(chi < 37.7, "chi squared %.1f", chi);
 	world_free(&w);
 }
 
-/* What is found: one of the two halves of each region, or any of them by chance */
+/* Findings: one of the two halves of each region, or any halves at random */
 static void find(struct world *w, u32 first, u32 end, bool order)
 {
 	u32 i;
@@ -127,7 +125,7 @@ static void learn(struct world *w, u32 times, bool order)
 	}
 }
 
-/* Of all sizes of memory, what sums of runs say of the variance */
+/* Sums of runs show how far spreading reduces the variance, for all sizes of memory */
 static void says_less(void)
 {
 	static const u64 halves[] = { 1, 512, 1ULL << 30 };
@@ -160,8 +158,8 @@ static void says_less(void)
 }
 
 /*
- * One run, a long time: what it says must be true on average, and chance alone must not say it. If
- * order ends, that takes longer to show.
+ * One run, observed for long: its reduction must be true on average, and chance alone must not
+ * make one. If order ends, that takes longer to show.
  */
 static void few_runs(void)
 {
@@ -173,7 +171,7 @@ static void few_runs(void)
 	learn(&w, 8, true);
 	CHECK(w.rs.runs.less[WSMON_CLASS_ANON], "order takes nothing");
 	find(&w, 0, RUN, true);
-	/* as for a run without order: the root of 64 halves of half a page in 8 */
+	/* as in a run without order: its 64 halves deviate by sqrt(64) / 2 = 4 halves */
 	for (i = 0; i < 8; i++)
 		w.rs.r[i].out[0][1] = WSMON_ONE;
 	for (i = 0; i < 4; i++)
@@ -188,7 +186,7 @@ static void few_runs(void)
 	world_free(&w);
 }
 
-/* Regions that add nothing: without a past, not looked at, and known in full; classes are apart. */
+/* Regions that do not count: no past, not looked at, known exactly. Classes are separate. */
 static void who_adds(void)
 {
 	struct wsmon_runs *runs;
@@ -198,7 +196,7 @@ static void who_adds(void)
 	world_of_runs(&w, 256, 128, HALF);
 	runs = &w.rs.runs;
 	CHECK(w.sp.nr_area == 2, "%u areas", w.sp.nr_area);
-	/* what has no past, or is exact, is found by chance, and does not matter */
+	/* regions without a past, and exact ones, have random findings that must not matter */
 	for (i = 0; i < RUN; i++) {
 		w.rs.r[i].times = 2;
 		w.rs.r[i + RUN].exact[0] = 1;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * fresh_test.c - memory that was not there before
- */
+/* fresh_test.c - memory that appeared within the window */
 #include "world.h"
 
 #define PAGES	4096
@@ -18,7 +16,7 @@ static void mark(const struct wsmon_space *sp, u8 *page, u8 bit)
 			page[p] |= bit;
 }
 
-/* What is drawn is in one space and not in the other, evenly. */
+/* Drawn pages are in one space and not in the other, and evenly spread. */
 static void draw_once(const struct world *now, const struct world *then)
 {
 	u64 total = 0, sum = 0, rank = 0, p;
@@ -69,7 +67,7 @@ static void draw(void)
 	}
 }
 
-/* Every page is as likely. */
+/* All pages are equally likely. */
 static void uniform(void)
 {
 	u32 hits[3000] = { 0 }, i, j, low = U32_MAX, high = 0;
@@ -92,15 +90,15 @@ static void uniform(void)
 		low = min(low, hits[i]);
 		high = max(high, hits[i]);
 	}
-	/* 2048 each; a part has 2 or 3 pages */
+	/* expected: 2048 each; a part has 2 or 3 pages */
 	CHECK(low > 1500 && high < 2700, "%u to %u", low, high);
 	world_free(&now);
 	world_free(&then);
 }
 
 /*
- * New memory appears in pieces, all the time, within a little more than the window. What is touched
- * once is of the window as far as it appeared in it; what is used again is of it.
+ * New memory appears piecewise, all the time, within little more than the window. A piece touched
+ * once counts if it appeared within the window; a piece used again always counts.
  */
 static void early(void)
 {
@@ -116,7 +114,7 @@ static void early(void)
 		bool again = i / 12 % 2;
 		u64 pages = 0, truth = 0;
 
-		/* a piece each so often, from any moment on */
+		/* at a random time in each of as many equal spans as there are pieces */
 		for (j = 0; j < pieces; j++) {
 			u64 at = age * j / pieces + test_below(age / pieces);
 

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * gone_test.c - memory that was used and given back within a window
- */
+/* gone_test.c - memory that was used and freed within a window */
 #include "world.h"
 
-/* A process that has 1000 pages, and a balance that has begun with them */
+/* A process with 1000 pages, and the balance that began with them */
 static struct wsmon_counts counts;
 static struct wsmon_balance balance;
 
@@ -17,7 +15,7 @@ static void process(void)
 	wsmon_balance_end(&balance, &counts);
 }
 
-/* It maps and uses so many pages, which somebody may look at, and gives them back. */
+/* The process maps and uses @pages, which are looked at if @look, and frees them. */
 static void use_and_give_back(u64 pages, bool look)
 {
 	counts.faults += pages;
@@ -51,11 +49,11 @@ static void what_comes_and_goes_counts(void)
 	process();
 	use_and_give_back(500, true);
 	check_went(500, 500);
-	/* each time; at least what was there at one time */
+	/* most: each use; least: the maximum at one time */
 	use_and_give_back(500, true);
 	use_and_give_back(500, false);
 	check_went(500, 1000);
-	/* no look saw it, but it was so lately */
+	/* no look saw it, but signs of the last interval still count */
 	use_and_give_back(500, false);
 	check_went(0, 500);
 }
@@ -65,7 +63,7 @@ static void the_peak_of_the_kernel_counts(void)
 	process();
 	use_and_give_back(500, false);
 	check_went(500, 500);
-	/* it did not rise: it may be of long ago */
+	/* the peak did not rise: it may be long ago */
 	process();
 	counts.peak = balance.begin.peak = 9000;
 	counts.faults += 500;
@@ -77,7 +75,7 @@ static void what_was_there_before_is_not_new(void)
 	process();
 	counts.anon -= 600;
 	check_went(0, 600);
-	/* 500 are new, and 100 go that were there */
+	/* 500 pages are new, and 100 of the earlier ones are freed */
 	process();
 	use_and_give_back(500, true);
 	counts.anon -= 100;
@@ -91,7 +89,7 @@ static void what_stays_does_not_count(void)
 	counts.faults += 300;
 	counts.anon += 300;
 	check_went(200, 500);
-	/* growth, in huge pages, too */
+	/* growth, also in huge pages */
 	process();
 	counts.faults += 4;
 	counts.huge += 4;
@@ -107,7 +105,7 @@ static void faults_alone_say_nothing(void)
 	process();
 	for (i = 0; i < 20; i++) {
 		counts.faults += 100000;
-		/* counts lack some pages of each processor */
+		/* per-processor counters lack some pages */
 		wsmon_balance_look(&balance, counts.anon - i % 2);
 		check_went(0, 0);
 		CHECK(balance.suspect, "%u", i);
@@ -136,12 +134,12 @@ static void copies_are_taken_off(void)
 	counts.fork_pages = 1000;
 	counts.faults += 400;
 	check_went(500, 500);
-	/* others that are written later on, but no more than it uses */
+	/* copies by later writes, but no more than the process uses */
 	use_and_give_back(300, true);
 	use_and_give_back(300, true);
 	counts.faults += 400;
 	check_went(300, 600);
-	/* all are copied: 1000 at the fork */
+	/* all pages at the fork (1000) are copied */
 	use_and_give_back(300, false);
 	use_and_give_back(300, true);
 	counts.faults += 175;
@@ -153,7 +151,7 @@ static void copies_are_taken_off(void)
 	use_and_give_back(300, true);
 	counts.faults += 1200;
 	check_went(300, 300);
-	/* one that is forked begins with copies */
+	/* a forked process begins with copies */
 	process();
 	balance.begun = false;
 	counts.forks = 1;
@@ -180,7 +178,7 @@ static void other_faults_are_taken_off(void)
 static void huge_pages_are_many(void)
 {
 	process();
-	/* the sign is a look that found some of it */
+	/* a look that found a part of it shows that memory is freed */
 	wsmon_balance_look(&balance, counts.anon + 512);
 	counts.faults += 8;
 	counts.huge += 4;
@@ -196,7 +194,7 @@ static void faults_may_be_unknown(void)
 	use_and_give_back(400, true);
 	counts.faults = U64_MAX;
 	check_went(500, 900);
-	/* nor is it known how many there were before */
+	/* nor is the count before known */
 	counts.faults = 100000;
 	check_went(0, 0);
 }
@@ -252,28 +250,28 @@ static void next(void)
 
 static void samples_knew_some_of_it(void)
 {
-	/* nothing that had samples went */
+	/* no region with samples was unmapped */
 	sampled(WSMON_CLASS_ANON);
 	add(300, 500);
 	check_within(0, 300, 500);
-	/* a half that was accessed went, another was not */
+	/* an accessed half went, and a half without accesses */
 	sampled(WSMON_CLASS_ANON);
 	regions[0].went = 3;
 	regions[0].s[0].seen_ns = 1050;
 	add(300, 500);
 	check_within(0, 75, 400);
-	/* no more than went in all */
+	/* at most as much as went in all */
 	sampled(WSMON_CLASS_ANON);
 	regions[0].went = 3;
 	regions[1].went = 1;
 	add(30, 50);
 	check_within(0, 0, 50);
-	/* files go by themselves */
+	/* files are separate */
 	sampled(WSMON_CLASS_FILE);
 	regions[0].went = 3;
 	add(300, 500);
 	check_within(0, 300, 500);
-	/* if nothing went, no sample says so */
+	/* nothing went, whatever the samples found */
 	sampled(WSMON_CLASS_ANON);
 	regions[0].went = 3;
 	add(0, 0);
@@ -293,7 +291,7 @@ static void windows_hold_their_intervals(void)
 	}
 }
 
-/* A window of a minute in intervals of 100 ms: too much counts, never too little. */
+/* A window of a minute in intervals of 100 ms counts too much, never too little. */
 static void long_windows_count_together(void)
 {
 	u32 i;
@@ -320,7 +318,9 @@ static void what_is_dropped_stays_in_long_windows(void)
 	add(0, 0);
 	regions[0].s[0].seen_ns = 1150;
 	regions[0].out[1][0] = WSMON_ONE;
-	/* of the second region, which goes, one half was accessed, and half of the other's cluster */
+	/*
+	 * the second region is dropped: one half was accessed, and half of the other half's cluster
+	 */
 	regions[1].s[0].seen_ns = 1150;
 	regions[1].out[1][0] = WSMON_ONE;
 	regions[1].s[1].seen_ns = 1050;
@@ -330,10 +330,10 @@ static void what_is_dropped_stays_in_long_windows(void)
 	add(0, 0);
 	check_within(0, 0, 0);
 	check_within(1, 150, 150);
-	/* 1000 after the first interval ended */
+	/* 1000 ns after the end of the first interval */
 	iv.now = 2100;
 	check_within(1, 100, 100);
-	/* a sample that was seen before all windows says nothing of them */
+	/* a sample seen before the begin of all windows does not count */
 	sampled(WSMON_CLASS_ANON);
 	iv.now = 9000;
 	regions[1].s[0].seen_ns = 50;
@@ -341,7 +341,7 @@ static void what_is_dropped_stays_in_long_windows(void)
 	add(0, 0);
 	wsmon_gone_drop(&gone, &iv, &rs, &now);
 	check_within(1, 0, 0);
-	/* windows of an interval are over */
+	/* windows of one interval are already over */
 	sampled(WSMON_CLASS_ANON);
 	iv.nr_windows = 1;
 	regions[1].s[0].seen_ns = 1050;
@@ -364,7 +364,7 @@ static void estimates_include_it(void)
 	CHECK(wss[WSMON_WSS_REST].high == 100 && wss[WSMON_WSS_REST].mapped == 100, "%llu",
 	      wss[WSMON_WSS_REST].high);
 	CHECK(wss[WSMON_CLASS_TEXT].high == 70, "%llu", wss[WSMON_CLASS_TEXT].high);
-	/* it may be of a heap only if there is one */
+	/* it may be of the heap only if there is one */
 	CHECK(wss[WSMON_CLASS_ANON].high == 30, "%llu", wss[WSMON_CLASS_ANON].high);
 	CHECK(!wss[WSMON_CLASS_HEAP].high, "%llu", wss[WSMON_CLASS_HEAP].high);
 	wss[WSMON_CLASS_HEAP].mapped = 5;

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * history_test.c - what earlier draws say of the variance
- */
+/* history_test.c - the variance as estimated from earlier draws */
 #include <math.h>
 
 #include "world.h"
 
-/* Variances are Q30 */
+/* Fixed point: variances are Q30 */
 #define ONE	((u64)1 << 2 * WSMON_SHIFT)
 
 static struct wsmon_interval served = { .now = 2, .nr_windows = 1, .aggr_ns = 1 };
@@ -16,7 +14,7 @@ static struct wsmon_region fresh_region(void)
 	return (struct wsmon_region){ .end = 64, .n = { 32, 32 }, .dropped = 1, .draws = 1 };
 }
 
-/* One more draw, which found shares of the halves */
+/* One more draw, which found these shares of the halves */
 static void draw(struct wsmon_region *r, u32 x0, u32 x1)
 {
 	struct wsmon_regions rs = { .r = r, .nr = 1 };
@@ -32,7 +30,7 @@ static u32 page(u32 permille)
 	return test_below(1000) < permille ? WSMON_ONE : 0;
 }
 
-/* The mean of the variances is p (1 - p), however few draws there were. */
+/* The mean of the variances is p (1 - p), for any number of draws. */
 static void unbiased(void)
 {
 	static const u32 permille[2] = { 250, 900 };
@@ -58,14 +56,14 @@ static void unbiased(void)
 			double p = permille[h] / 1000.;
 
 			CHECK(fabs(mean[h] - p) < .01, "%u draws: mean %f", draws[j], mean[h]);
-			/* after 8 draws, the mean is of 7 values, and deviates more than later */
+			/* after 8 draws the mean is of 7 values, and deviates more than later */
 			CHECK(var[h] > .98 * p * (1 - p) && var[h] < 1.03 * p * (1 - p),
 			      "%u draws: variance %f of %f", draws[j], var[h], p * (1 - p));
 		}
 	}
 }
 
-/* A first draw, a second one, and what is no draw of a window */
+/* A first draw, a second one, and draws that do not count */
 static void begins(void)
 {
 	struct wsmon_interval early = {
@@ -98,7 +96,7 @@ static void begins(void)
 	CHECK(r.times == 2, "a window of two intervals");
 }
 
-/* A region keeps its past only while it is drawn anew each interval, and is what it was. */
+/* A region keeps its past only while it is drawn anew each interval, and is unchanged. */
 static void forgets(void)
 {
 	static const struct { u32 draws, windows; bool dropped, kept; u64 window; } cases[] = {
@@ -126,7 +124,7 @@ static void forgets(void)
 	}
 }
 
-/* The largest weights of groups, which are never seen by a mean: no overflow */
+/* The largest weights of groups, without any smoothing: no overflow */
 static void heavy(void)
 {
 	struct wsmon_region r = fresh_region();
@@ -152,7 +150,7 @@ static void split_and_merge(void)
 	wsmon_history_merge(&out, 1, &r);
 	CHECK(out.times == 3, "%u draws", out.times);
 	CHECK(out.past.mean[1] == WSMON_ONE * 3 / 4, "mean %u", out.past.mean[1]);
-	/* 3/4 of 1/8 within, and a quarter of 1 between */
+	/* 3/4 of 1/8 within clusters, and 1/4 of 1 between */
 	CHECK(out.past.var[1] == ONE * 3 / 32 + ONE / 4, "variance %llu",
 	      (long long)out.past.var[1]);
 	wsmon_history_split(&r, 1);
@@ -165,7 +163,7 @@ static void split_and_merge(void)
 
 struct use {
 	u64 seed;
-	u32 stride;	/* of anonymous memory; 0: every other block */
+	u32 stride;	/* of anonymous memory; 0: every other block is used */
 	u32 block;
 };
 
@@ -199,9 +197,9 @@ static void look(const struct use *u, struct wsmon_region *r, u16 epoch, u64 now
 }
 
 /*
- * Clusters make most of the memory certain, and what remains is of a few regions of single pages:
- * there, one window's samples say nothing. Where halves differ, they say too much. Where all
- * halves have the same blocks, positions that are spread evenly make the estimate better.
+ * Clusters make most of the memory certain, and a few regions of single pages remain: for them,
+ * the samples of one window say nothing. If halves differ, they suggest too much variance. If all
+ * halves have the same blocks, evenly spread positions improve the estimate.
  */
 static void few_matter(void)
 {
@@ -263,7 +261,7 @@ static void few_matter(void)
 	}
 }
 
-/* What was cold for long is used at random now: the interval is as wide as that takes. */
+/* Cold memory is suddenly used at random: the interval is as wide as random use requires. */
 static void a_surprise(void)
 {
 	struct wsmon_wss wss[WSMON_NR_WSS];
@@ -286,12 +284,12 @@ static void a_surprise(void)
 			r->out[0][h] = page(500);
 	}
 	wsmon_wss_estimate(&w.rs, &w.sp, NULL, 0, wss);
-	/* of 2048 halves of 512 pages; the smaller of two guesses, so less */
+	/* of 2048 halves of 512 pages; the smaller of two estimates, so somewhat less */
 	half = 1.96 * sqrt(2048 * 512. * 512 / 4);
 	CHECK(wss->high - wss->pages > .8 * half, "%llu of %.0f",
 	      (long long)(wss->high - wss->pages), half);
 
-	/* and the other way round: what was used at random is cold */
+	/* the other way round: memory used at random becomes cold */
 	for (i = 0; i < w.rs.nr; i++) {
 		struct wsmon_region *r = &w.rs.r[i];
 

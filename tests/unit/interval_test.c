@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * interval_test.c - the statistics: is the estimate unbiased, does the interval
- * hold the truth as often as it says?
+ * interval_test.c - the statistics: is the estimate unbiased, and does the
+ * interval hold the truth as often as promised?
  *
  * A simulated target touches a set of pages every interval; regions, samples
  * and estimates are the module's own.
@@ -90,7 +90,7 @@ static bool in_block(const void *what, u64 vpn)
 	return vpn >= b->start && vpn < b->end;
 }
 
-/* Are the regions accessed for the most part those of the block? */
+/* Are most pages of the regions with accesses in the block? */
 static bool shown(const struct wsmon_regions *rs, const struct block *b)
 {
 	u64 inside = 0, all = 0, size = b->end - b->start;
@@ -108,7 +108,7 @@ static bool shown(const struct wsmon_regions *rs, const struct block *b)
 	return inside >= size - size / 10 && all - inside <= size / 10;
 }
 
-/* Intervals until it is */
+/* Number of intervals until the block is found */
 static u32 search(u64 seed, u64 pages, u64 size)
 {
 	struct wsmon_wss wss[WSMON_NR_WSS];

@@ -57,7 +57,7 @@ static bool touched(const void *what, u64 page)
 	return false;
 }
 
-/* Exact, but for long stretches of pages at random */
+/* Exact, except for long stretches of pages at random */
 static u64 count(const struct stretch *s)
 {
 	u64 n = s->end - s->start, p, sum = 0;
@@ -120,7 +120,7 @@ static void make_model(struct model *m, struct world *w)
 	}
 }
 
-/* One interval of observation, then samples anew */
+/* Observe one interval, then draw samples anew */
 static u64 step(const struct model *m, struct world *w, u64 epoch, u64 seed,
 		struct wsmon_wss *wss)
 {
@@ -143,7 +143,7 @@ static u64 step(const struct model *m, struct world *w, u64 epoch, u64 seed,
 static double cases, covered, error;
 static double by_kind[NR_KINDS][2];
 
-/* Return: a hash of all that came out */
+/* Return: a hash of all results */
 static u64 run(u64 seed, bool measure)
 {
 	struct wsmon_wss wss[WSMON_NR_WSS];

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pace_test.c - the CPU budget holds whatever things cost, and no longer than
- * needed less is done than was asked for
+ * pace_test.c - the CPU budget holds at any cost, and work is reduced for no
+ * longer than needed
  */
 #include "test.h"
 
 #define MS	1000000ULL
 #define SEC	(1000 * MS)
 
-/* What a session costs: a part for each region, and one that is fixed */
+/* Cost of a session: for all regions, and fixed */
 struct load {
 	u64 first;		/* the first round of an interval, all regions */
 	u64 check;		/* a round of checks */
-	u64 fixed;		/* of either, whatever the regions */
+	u64 fixed;		/* of either kind, for any number of regions */
 };
 
-/* The thread, as far as the budget is concerned */
+/* The thread with its budget */
 struct sim {
 	struct wsmon_attrs a;
 	struct wsmon_pace p;
 	u64 now;
 	u64 spent;		/* CPU time in all */
 	u32 rounds;		/* of the last interval */
-	bool busy;		/* others want the processor, too */
-	bool blind;		/* what they take is not noticed */
+	bool busy;		/* other processes want the processor, too */
+	bool blind;		/* time taken by others is not noticed */
 	struct wsmon_stolen stolen;
 };
 
@@ -43,7 +43,7 @@ static u64 cost(const struct sim *s, u64 of_all, const struct load *l)
 	return l->fixed + of_all * s->p.share / WSMON_ONE;
 }
 
-/* Two others get 3 ms each for each 3 ms. Return: the wall time of @ns of work */
+/* Two other processes get 3 ms each for each 3 ms. Return: the wall time of @ns of work */
 static u64 beside_others(struct sim *s, u64 ns)
 {
 	u64 before = s->spent / (3 * MS);
@@ -81,7 +81,7 @@ static void spend(struct sim *s, u64 ns, bool first)
 	wsmon_pace_spent(&s->p, ns, first);
 }
 
-/* One interval, as wsmon_session.c goes about it */
+/* One interval, as in wsmon_session.c */
 static void interval(struct sim *s, const struct load *l)
 {
 	u64 end = s->now + s->a.aggr_us * 1000, due = s->now;
@@ -115,7 +115,7 @@ static void cheap_is_untouched(void)
 	CHECK(s.p.step_ns == 100 * MS, "step %llu", (long long)s.p.step_ns);
 }
 
-/* First there are fewer rounds, and as many regions as before. */
+/* Rounds are reduced first, and regions stay. */
 static void rounds_before_regions(void)
 {
 	struct load l = { .first = 15 * MS, .check = 5 * MS };
@@ -126,12 +126,12 @@ static void rounds_before_regions(void)
 	for (i = 0; i < 100; i++)
 		interval(&s, &l);
 	CHECK(s.p.share == WSMON_ONE, "share %u", s.p.share);
-	/* 30 ms, but for one in eight, are for 15 and two times 5 */
+	/* 30 ms, less an eighth, are enough for 15 and twice 5 ms */
 	CHECK(s.rounds == 3, "%u rounds", s.rounds);
 	CHECK(s.p.step_ns / MS == 333, "step %llu", (long long)s.p.step_ns);
 }
 
-/* A whole CPU is no limit, even where it is not enough. */
+/* A whole CPU is no limit, even if it is not enough. */
 static void no_limit(void)
 {
 	struct load l = { .first = 5000 * MS, .check = 500 * MS };
@@ -147,7 +147,7 @@ static void no_limit(void)
 	}
 }
 
-/* Over any ten seconds, from the moment on that things get dear */
+/* Over any ten seconds after costs have risen */
 static void budget_holds(void)
 {
 	struct load cheap = { .first = 5 * MS, .check = 2 * MS, .fixed = MS / 2 };
@@ -170,7 +170,7 @@ static void budget_holds(void)
 					worst = max(worst, s.spent - at[i - 9]);
 			}
 			max = permille[k] * 10 * MS + l.fixed * 10;
-			/* that first rounds are dear is known after two of them */
+			/* a rise of the first round's cost is noticed after two rounds */
 			CHECK(worst <= max + max / 20 + 2 * l.first,
 			      "%u permille, %u times: %llu of %llu us", permille[k],
 			      times, (long long)worst / 1000, (long long)max / 1000);
@@ -196,8 +196,8 @@ static void comes_back(void)
 }
 
 /*
- * What a share costs shows two intervals later, as regions are merged and split at the end
- * of an interval. It settles nevertheless.
+ * The cost of a share shows two intervals later, as regions are merged and split at the
+ * end of an interval. The share settles all the same.
  */
 static void shares_settle(void)
 {
@@ -228,7 +228,7 @@ static void shares_settle(void)
 	}
 }
 
-/* What a busy machine made dear comes back before all of the debt is repaid. */
+/* After a busy spell the share recovers before all of the debt is repaid. */
 static void debts_hold_nothing_down(void)
 {
 	struct load dear = { .first = 500 * MS }, cheap = { .first = 5 * MS };
@@ -246,7 +246,7 @@ static void debts_hold_nothing_down(void)
 	      (long long)s.p.debt_ns, s.p.share, low);
 }
 
-/* Checks that only count accesses are left out if a precision is asked for. */
+/* Checks that only count accesses are left out if a precision is set. */
 static void precision_needs_no_checks(void)
 {
 	struct load l = { .first = 5 * MS, .check = 2 * MS };
@@ -260,20 +260,20 @@ static void precision_needs_no_checks(void)
 		interval(&s, &l);
 		CHECK(s.rounds == 2, "%u rounds", s.rounds);
 	}
-	/* the second sampler needs them */
+	/* the second sampler needs checks */
 	s.a.who_rate = 100;
 	interval(&s, &l);
 	interval(&s, &l);
 	CHECK(s.rounds > 5, "%u rounds", s.rounds);
 	s.a.who_rate = 0;
-	/* so does who is reclaimed */
+	/* so do targets that are reclaimed */
 	s.p.reclaims = true;
 	interval(&s, &l);
 	interval(&s, &l);
 	CHECK(s.rounds > 5, "%u rounds", s.rounds);
 	s.p.reclaims = false;
 	interval(&s, &l);
-	/* regions are as few as there is CPU time for, and as few as are wanted */
+	/* regions: as many as the CPU time allows, and no more than wanted */
 	CHECK(s.p.share == WSMON_ONE, "share %u", s.p.share);
 	s.p.wanted = WSMON_ONE / 4;
 	interval(&s, &l);
@@ -284,12 +284,12 @@ static void precision_needs_no_checks(void)
 	CHECK(s.p.share < WSMON_ONE / 8, "share %u", s.p.share);
 }
 
-/* A window that begins within an interval needs a round there. */
+/* A window that begins within an interval needs a round at its begin. */
 static void windows_keep_their_ends(void)
 {
 	static const struct {
 		u64 window, longer;	/* ms */
-		u64 at[3];		/* rounds needed, so long before the end */
+		u64 at[3];		/* rounds needed, ms before the end */
 	} cases[] = {
 		{ 1000, 0, { 0 } }, { 3000, 7000, { 0 } }, { 300, 0, { 300 } },
 		{ 1500, 0, { 500 } }, { 300, 2700, { 700, 300 } },
@@ -320,7 +320,7 @@ static void windows_keep_their_ends(void)
 	}
 }
 
-/* Regions become fewer, so that all processes that end have their look. */
+/* Regions become fewer, so that all ending processes get their last look. */
 static void looks_have_room(void)
 {
 	struct load l = { .first = 40 * MS, .fixed = MS };
@@ -343,7 +343,7 @@ static void looks_have_room(void)
 	CHECK(s.spent < 200 * 30 * MS, "%llu us", (long long)s.spent / 1000);
 }
 
-/* Sixty sessions have less than a thousandth of a processor each. */
+/* Sixty sessions, with less than a thousandth of a processor each. */
 static void sessions_share(void)
 {
 	struct load l = { .first = 5 * MS, .check = MS };
@@ -358,7 +358,7 @@ static void sessions_share(void)
 	CHECK(s.spent < 310 * 30 * MS / 60, "%llu us", (long long)s.spent / 1000);
 }
 
-/* Nothing overflows, nothing is divided by zero, shares stay shares. */
+/* No overflow, no division by zero, and shares stay in range. */
 static void anything_goes(void)
 {
 	u32 i, k;
@@ -390,7 +390,7 @@ static void anything_goes(void)
 	}
 }
 
-/* What others take is not the module's: regions and rounds stay, and the budget holds. */
+/* Time taken by others is not the module's: regions and rounds stay, and the budget holds. */
 static void beside_busy_ones(void)
 {
 	struct load l = { .first = 60 * MS, .check = 5 * MS, .fixed = MS / 4 };
@@ -423,24 +423,24 @@ static void stolen_time(void)
 	struct wsmon_stolen s = { };
 	u32 i;
 
-	/* nothing was timed, or nothing took long */
+	/* nothing was timed, or only short pieces */
 	CHECK(wsmon_stolen_spent(&s, 5 * MS, false) == 5 * MS, "not all");
 	for (i = 0; i < 10; i++)
 		wsmon_stolen_note(&s, MS / 10, MS / 16);
 	CHECK(wsmon_stolen_spent(&s, 5 * MS, false) == 5 * MS, "not all");
-	/* 4 of 5 timed ms were stolen, and of the others as many in proportion */
+	/* of the timed ms 4 of 5 were stolen, and of the rest as many in proportion */
 	memset(&s, 0, sizeof(s));
 	wsmon_stolen_note(&s, MS, 2 * MS);
 	wsmon_stolen_note(&s, 4 * MS, MS / 16);
 	i = wsmon_stolen_spent(&s, 10 * MS, false);
 	CHECK(i > 2 * MS && i < 5 * MS / 2, "%u", i);
-	/* the next round had none, but what was not timed had its part */
+	/* the next round was timed without loss, but the untimed part had its proportion */
 	i = wsmon_stolen_spent(&s, 10 * MS, false);
 	CHECK(i > 2 * MS && i < 5 * MS / 2, "%u", i);
-	/* the kernel knows */
+	/* the kernel knows the stolen time itself */
 	wsmon_stolen_note(&s, 4 * MS, MS / 16);
 	CHECK(wsmon_stolen_spent(&s, MS, true) == MS, "taken twice");
-	/* anything */
+	/* extreme values */
 	wsmon_stolen_note(&s, U64_MAX, 1);
 	wsmon_stolen_note(&s, U64_MAX, 1);
 	CHECK(wsmon_stolen_spent(&s, U64_MAX, false) <= 86400ULL * SEC, "too much");

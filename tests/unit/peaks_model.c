@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * peaks_model.c - the detector of peaks in double precision, as the formulas
- * have it; shares no code with module/wsmon_peaks.c
+ * peaks_model.c - the detector of peaks in double precision, from its formulas;
+ * shares no code with module/wsmon_peaks.c
  */
 #include "peaks_model.h"
 
@@ -40,8 +40,8 @@ static double median(double *v, unsigned int n)
 }
 
 /*
- * Mean and variance by the first estimates. Return: how near it was to take others,
- * as a part of the threshold
+ * Mean and variance of the first estimates. Return: distance to another choice of
+ * these, as a part of the threshold
  */
 static double model_start(struct model *m, const struct wsmon_attrs *a)
 {
@@ -65,7 +65,7 @@ static double model_start(struct model *m, const struct wsmon_attrs *a)
 	return fabs(v[n - 1 - rare] - far) / far;
 }
 
-/* Return: how near to another decision it was, as a part of the threshold */
+/* Return: distance to another decision, as a part of the threshold */
 double model_feed(struct model *m, const struct wsmon_attrs *a, double y,
 		  double low, double high)
 {

@@ -10,7 +10,7 @@
 #include "kunit/world.h"
 #include "test.h"
 
-/* By the formulas of Documentation/internals/design.rst */
+/* The formulas of Documentation/internals/design.rst */
 struct model {
 	double mean, var, filtered, baseline, var_before, threshold;
 	double first[32];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * peaks_start_test.c - the detector of peaks among its first estimates, and peaks
- * that come again and again, at the default attributes and intervals of 1 s
+ * peaks_start_test.c - the detector of peaks on its first estimates, and on
+ * recurring peaks, at the default attributes and intervals of 1 s
  */
 #include "peaks_model.h"
 
@@ -17,7 +17,7 @@ static double uniform(void)
 	return ldexp(test_random() >> 11, -53);
 }
 
-/* An estimate of @truth pages with a 95 % interval of +- @half of it */
+/* Feed an estimate of @truth pages with a 95 % interval of +- @half of it */
 static int estimate(struct wsmon_detector *d, double truth, double half)
 {
 	double y = fmax(0, truth * (1 + half / 1.96 * peaks_normal()));
@@ -25,14 +25,14 @@ static int estimate(struct wsmon_detector *d, double truth, double half)
 	return feed(d, &usual, y, fmax(0, y - half * truth), y + half * truth);
 }
 
-/* Ten minutes of programs that do the same all the time, as sampling sees them */
+/* Ten minutes of a program with a constant working set, with sampling errors */
 static void steady(void)
 {
 	static const double halves[] = { 0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.45 };
 	u32 i, j, n, k, of = 0, events = 0;
 
 	for (i = 0; i < sizeof(halves) / sizeof(halves[0]); i++) {
-		/* also of programs that vary by themselves, by a standard deviation of */
+		/* and of a program that varies by itself; standard deviation in percent */
 		for (j = 0; j <= 10; j += 5) {
 			for (n = 0; n < 100; n++, of++) {
 				struct wsmon_detector d = { 0 };
@@ -49,13 +49,13 @@ static void steady(void)
 }
 
 /**
- * struct bursts - 1.5 s of some times the base, now and then
- * @times:	how many times the base
- * @half:	of the intervals
- * @seconds:	how long it is watched
- * @due:	bursts that began from the eighth interval on
- * @found:	these at once, in their first or second interval
- * @others:	peaks and troughs that are none
+ * struct bursts - bursts of 1.5 s, now and then
+ * @times:	height, in multiples of the base
+ * @half:	half-width of the intervals, as a part of the estimate
+ * @seconds:	how long the program is watched
+ * @due:	bursts from the eighth interval on
+ * @found:	of these, found in their first or second interval
+ * @others:	false peaks and troughs
  */
 struct bursts {
 	double times;
@@ -98,14 +98,14 @@ static void watch(struct bursts *b, double period, double first)
 }
 
 /*
- * Of any period and phase, also such that began before the eighth interval, in
- * 45 s and in ten minutes. Larger ones bear wider intervals.
+ * Bursts of any period and phase, some of them before the eighth interval, in
+ * 45 s and in ten minutes. Larger bursts tolerate wider intervals.
  */
 static void bursts(void)
 {
 	static const struct {
 		double times, half;
-		u32 promille;	/* to be found, at least */
+		u32 promille;	/* of the bursts, found at least */
 	} rows[] = {
 		{ 2, 0.02, 950 }, { 2.5, 0.05, 990 }, { 3, 0.1, 990 }, { 4, 0.2, 980 },
 		{ 6, 0.1, 999 }, { 8, 0.1, 999 }, { 8, 0.3, 980 },
@@ -134,7 +134,7 @@ static void bursts(void)
 	}
 }
 
-/* What is there half of the time, or a third, is usual, and was so from the start. */
+/* Activity for half or a third of the time is usual, from the start. */
 static void often(void)
 {
 	u32 on, period, k, events;
@@ -154,7 +154,7 @@ static void often(void)
 	}
 }
 
-/* Of a ramp, of how a program starts up, no peak; of a new level one at most. */
+/* No peak in a ramp, or in a program's start; at most one for a new level. */
 static void warming_up(void)
 {
 	u32 n, k, edges, begun, ramps = 0, fillings = 0, levels = 0, after = 0;
@@ -168,7 +168,7 @@ static void warming_up(void)
 		for (k = 0, begun = 0; k < 300; k++) {
 			ramps += !!(2 & estimate(&ramp, BASE * (1 + 9 * fmin(1, (double)k / grows)),
 						 half));
-			/* little, then all of its memory, then what it works on */
+			/* at first little, then all of its memory, then its working set */
 			fillings += !!(2 & estimate(&fill, !k ? 50 : k <= fills ? 8 * BASE : BASE,
 						    half));
 			edges = estimate(&level, BASE * (k < changes ? 1 : k == burst ? 8 : 4),
@@ -185,7 +185,7 @@ static void warming_up(void)
 	      "%u, %u, %u, %u", ramps, fillings, levels, after);
 }
 
-/* From the start to the moving mean: what is unusual stays so. */
+/* From the first estimates to the moving mean: unusual values stay unusual. */
 static void hand_over(void)
 {
 	u64 far[36], means[36];
@@ -206,7 +206,7 @@ static void hand_over(void)
 	}
 }
 
-/* Numbers of any size, bounded work: the largest comes last. */
+/* Values of any size, with bounded work; the largest comes last. */
 static void sizes(void)
 {
 	struct wsmon_detector d = { 0 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * peaks_test.c - the detector of peaks against the same in double precision,
- * and against what it promises
+ * peaks_test.c - the detector of peaks against its model in double precision,
+ * and against its promises
  */
 #include "peaks_model.h"
 
@@ -20,7 +20,7 @@ static bool within(double got, double want, double part, double slack)
 	return fabs(got - want) <= part * fabs(want) + slack;
 }
 
-/* exp() is clamped: F of 1000 and more is usual for a variance in pages */
+/* exp() is clamped: F above 1000 is usual for a variance in pages */
 static void large_f(void)
 {
 	static const u64 sizes[] = { 1000, 10000, 1000000, 1ULL << 44 };
@@ -68,7 +68,7 @@ static struct wsmon_attrs random_attrs(void)
 	return a;
 }
 
-/* The next of a series that changes little, then much, now and then */
+/* The next value of a series with small changes, and a large one now and then */
 static u64 next_size(u64 level, u64 *now)
 {
 	if (!test_below(40))
@@ -80,7 +80,7 @@ static u64 next_size(u64 level, u64 *now)
 	return min_t(u64, 1ULL << 45, *now - *now / 10 + test_below(*now / 5 + 1));
 }
 
-/* The same numbers as in double precision, as long as decisions are the same */
+/* The same values as in double precision, as long as decisions are the same */
 static void as_the_model(void)
 {
 	u32 round, compared = 0, peaks = 0;
@@ -102,14 +102,14 @@ static void as_the_model(void)
 			y = min_t(u64, y, 1ULL << 45);
 			want = model_threshold(&m, &a);
 			e = wsmon_peak_threshold(&d, &a);
-			/* beyond what any distance can be it need not be right */
+			/* thresholds beyond any possible distance may be wrong */
 			if (i && want * 1000 / a.peak_gain < ldexp(scale(&d), 45))
 				CHECK(within(e * scale(&d), want, 1e-3, 4 * scale(&d)),
 				      "round %u, %u: %f, not %f", round, i,
 				      e * scale(&d), want);
 			near = model_feed(&m, &a, y, y - y / 50, y + y / 50);
 			feed(&d, &a, y, y - y / 50, y + y / 50);
-			/* it may go either way */
+			/* too close to call: it may go either way */
 			if (near < 2e-3)
 				break;
 			CHECK(d.sign == m.sign, "round %u, %u: %d, not %d (%g)",
@@ -125,7 +125,7 @@ static void as_the_model(void)
 	CHECK(compared > 100000 && peaks > 5000, "%u, %u", compared, peaks);
 }
 
-/* Whatever comes: it begins, then ends; what it says of a peak is so. */
+/* Any series: peaks begin, then end, and their reported values are right. */
 static void any_series(void)
 {
 	u32 round, peaks = 0;
@@ -171,7 +171,7 @@ static void any_series(void)
 	CHECK(peaks > 3000, "%u", peaks);
 }
 
-/* "sigma" finds the same in pages, in bytes and in MiB; "fano" does not. */
+/* "sigma" gives the same result in pages, bytes and MiB; "fano" does not. */
 static u32 differences(u32 detector)
 {
 	struct wsmon_attrs a = usual;
@@ -204,7 +204,7 @@ static void any_unit(void)
 	CHECK(fano > 100, "%u: the test sees a difference", fano);
 }
 
-/* Box and Muller */
+/* Box-Muller transform */
 double peaks_normal(void)
 {
 	double u = (test_random() >> 11) + 1, v = test_random() >> 11;
@@ -213,8 +213,9 @@ double peaks_normal(void)
 }
 
 /*
- * Ten minutes at some intervals a second: five bursts of four times the base,
- * two seconds each, in noise of 10 %; intervals as wide as regions make them.
+ * Ten minutes with @rate intervals a second: five bursts of four times the
+ * base, two seconds each, in noise of 10 %; intervals as wide as regions make
+ * them.
  */
 static void bursts(u32 rate, u32 seeds, const struct wsmon_attrs *a)
 {
@@ -253,8 +254,9 @@ static void ten_minutes(void)
 }
 
 /*
- * What sampling makes up is no peak: the truth is constant, estimates are not,
- * and their intervals say so. A real peak beyond that is one.
+ * Sampling errors are no peaks: the truth is constant, estimates are not, and
+ * their intervals include the truth. A real peak beyond the intervals is
+ * reported.
  */
 static void hysteresis(void)
 {
@@ -262,7 +264,7 @@ static void hysteresis(void)
 	u32 i, made_up = 0, reported = 0;
 
 	for (i = 0; i < 6000; i++) {
-		/* rare, so that the variance does not know of it */
+		/* errors so rare that the variance hardly includes them */
 		double error = i % 100 == 99 ? 0.7 : 0.02 * peaks_normal();
 		u64 y = 10000 * (1 + error), half = y * 45 / 100;
 
@@ -272,28 +274,28 @@ static void hysteresis(void)
 	CHECK(made_up > 50, "%u: there is something to suppress", made_up);
 	CHECK(!reported, "%u", reported);
 	CHECK(feed(&with, &usual, 60000, 33000, 87000) == 2, "a real one");
-	/* and it goes on although its interval reaches down again */
+	/* the peak goes on although the interval reaches down again */
 	CHECK(!feed(&with, &usual, 40000, 1000, 79000), "one peak");
 	CHECK(feed(&with, &usual, 10000, 5500, 14500) == 1, "its end");
 }
 
-/* What begins with nothing, or has nothing for long */
+/* A series that begins with nothing, or has nothing for long */
 static void zeroes(void)
 {
 	struct wsmon_detector d = { 0 };
 	u32 i, edges = 0;
 
-	/* an estimate of 0 first: no event once it is warm */
+	/* 0 as the first estimate: no peak once the detector is warm */
 	for (i = 0; i < 200; i++)
 		edges += feed(&d, &usual, i ? 1000 : 0, i ? 1000 : 0, 1000);
 	CHECK(!edges, "%u", edges);
-	/* never anything, then something, then nothing */
+	/* nothing for long, then something, then nothing */
 	memset(&d, 0, sizeof(d));
 	for (i = 0; i < 60; i++)
 		CHECK(!feed(&d, &usual, 0, 0, 0), "nothing");
 	CHECK(feed(&d, &usual, 50, 50, 50) == 2 && d.sign == 1, "something");
 	CHECK(feed(&d, &usual, 0, 0, 0) == 1, "nothing again");
-	/* the other way round: a time in which nothing is used is reported, too */
+	/* the other way round: a time without use is a trough */
 	memset(&d, 0, sizeof(d));
 	for (i = 0; i < 60; i++)
 		feed(&d, &usual, 5000, 4900, 5100);
@@ -301,7 +303,7 @@ static void zeroes(void)
 	CHECK(feed(&d, &usual, 5000, 4900, 5100) == 1, "its end");
 }
 
-/* What grows as pages are made huge is no peak, also in several steps. Bursts are, soon after. */
+/* Growth as pages become huge is no peak, also in several steps. Bursts soon after are. */
 static void made_huge(void)
 {
 	static const u32 befores[] = { 8, 20, 60 };
@@ -317,7 +319,7 @@ static void made_huge(void)
 			grew = 0;
 			if (i >= befores[j / 3] && i < befores[j / 3] + steps)
 				grew = 12000 / steps;
-			/* some of them were in use before */
+			/* a part of these pages was in use before */
 			y += grew / 12 * 11;
 			CHECK(!feed_grown(&d, &usual, y + i % 3, y - 9, y + 9, grew),
 			      "%u: %u", j, i);
@@ -326,12 +328,12 @@ static void made_huge(void)
 		far += feed(&d, &usual, 48000, 47000, 49000) == 2 && d.sign == 1;
 	}
 	CHECK(far == 9, "%u bursts", far);
-	/* half of it is found too late to show at once */
+	/* half of the growth is found too late to show at once */
 	memset(&d, 0, sizeof(d));
 	for (i = 0; i < 60; i++)
 		CHECK(!feed_grown(&d, &usual, i < 46 ? 1000 : 11000, i == 45 ? 900 : i < 45 ? 990 : 10990,
 				  i < 45 ? 1010 : 11010, i == 45 || i == 46 ? 5000 : 0), "%u", i);
-	/* nothing is known of an estimate, but that pages were made huge */
+	/* an estimate is skipped, but its growth by huge pages is known */
 	memset(&d, 0, sizeof(d));
 	for (i = 0; i < 60; i++) {
 		if (i == 45)
@@ -340,7 +342,7 @@ static void made_huge(void)
 		CHECK(!feed_grown(&d, &usual, i < 45 ? 1000 : 11000, i < 45 ? 990 : 10990,
 				  i < 45 ? 1010 : 11010, 0), "%u", i);
 	}
-	/* what is not used soon after explains nothing later */
+	/* growth that is not used soon after explains nothing later */
 	memset(&d, 0, sizeof(d));
 	for (i = 0; i < 60; i++)
 		feed_grown(&d, &usual, 1000, 990, 1010, i == 45 ? 12000 : 0);
@@ -365,7 +367,7 @@ static void new_level(void)
 	}
 	CHECK(lasted > 15 && lasted < 60, "%u", lasted);
 	CHECK(within(d.mean * scale(&d), 4000, 1e-3, 0), "it is usual");
-	/* also one that varies, after next to nothing */
+	/* also a level that varies, after next to nothing */
 	memset(&d, 0, sizeof(d));
 	for (i = 0; i < 60; i++)
 		feed(&d, &usual, 2, 2, 2);
@@ -380,7 +382,7 @@ static void new_level(void)
 	CHECK(lasted > 15 && lasted < 60, "%u", lasted);
 }
 
-/* So it does where numbers are coarse, as one estimate could have been large. */
+/* The same with coarse values, where a single estimate could have been large. */
 static void new_level_coarse(void)
 {
 	static const struct {
@@ -408,7 +410,7 @@ static void new_level_coarse(void)
 	}
 }
 
-/* After a peak things are as usual as before: the next one is found as well. */
+/* After a peak the usual level is as before: the next peak is found as well. */
 static void again_and_again(void)
 {
 	struct wsmon_detector d = { 0 };
@@ -427,7 +429,7 @@ static void again_and_again(void)
 	CHECK(begun == 50 && ended == 50, "%u, %u", begun, ended);
 }
 
-/* A slow way down passes the mean, which has risen meanwhile: still one peak. */
+/* A slow decline passes the mean, which has risen meanwhile: still one peak. */
 static void ramps(void)
 {
 	struct wsmon_detector d = { 0 };

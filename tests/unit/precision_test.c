@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * precision_test.c - regions become as few as the precision allows, and as many as it needs
- */
+/* precision_test.c - regions become as few as the precision allows, and as many as it needs */
 #include <math.h>
 
 #include "world.h"
 
 #define PAGES	(64ULL << 8)	/* 64 MiB */
 
-/* Half-width with a share of the regions, in 1/1000 of @PAGES */
+/* Half-width with this share of the regions, in 1/1000 of @PAGES */
 typedef u64 (*width_fn)(u32 used);
 
 /* Pages without order: 3 % with all regions */
@@ -17,7 +15,7 @@ static u64 scattered(u32 used)
 	return 30 * sqrt((double)WSMON_ONE / used);
 }
 
-/* They cannot be told apart well enough, with any number of regions: 14 % with all */
+/* Never precise enough, with any number of regions: 14 % with all */
 static u64 hopeless(u32 used)
 {
 	return 140 * sqrt((double)WSMON_ONE / used);
@@ -37,9 +35,9 @@ static u64 narrow(u32 used __attribute__((unused)))
 struct sim {
 	struct wsmon_attrs a;
 	struct wsmon_precision q;
-	u32 served;	/* share that samples served with */
-	u32 next;	/* share that they will serve with */
-	u32 moved;	/* changes of the share */
+	u32 served;	/* share that the samples of this interval have */
+	u32 next;	/* share of the next interval's samples */
+	u32 moved;	/* number of changes of the share */
 };
 
 static void sim_begin(struct sim *s, u32 permille, u64 window_s)
@@ -52,7 +50,7 @@ static void sim_begin(struct sim *s, u32 permille, u64 window_s)
 	wsmon_precision_begin(&s->q);
 }
 
-/* Intervals: what is set at the end of one serves in the one after the next. */
+/* Run @nr intervals: a share set at the end of one takes effect in the one after the next. */
 static u64 sim_run(struct sim *s, width_fn width, u32 nr)
 {
 	u64 half = 0;
@@ -103,12 +101,12 @@ static void all_if_hopeless(void)
 	sim_begin(&s, 50, 1);
 	sim_run(&s, hopeless, 100);
 	CHECK(s.q.share == WSMON_ONE && !s.moved, "share %u, %u changes", s.q.share, s.moved);
-	/* nor is it remembered: a target begins like this */
+	/* hopeless intervals are not remembered: each target begins with some */
 	sim_run(&s, narrow, 40);
 	CHECK(s.q.share == WSMON_ONE / 8, "share %u", s.q.share);
 }
 
-/* Down slowly, up at once, and what was too few is not tried again soon. */
+/* Down slowly, up at once; a share that was too small is not tried again soon. */
 static void settles(void)
 {
 	struct sim s;
@@ -122,7 +120,7 @@ static void settles(void)
 	      s.moved, s.q.share, (long long)half);
 }
 
-/* One interval that is too wide changes little; two do more, but do not hold the share up. */
+/* One interval that is too wide has little effect; two have more, but not for long. */
 static void once_is_chance(void)
 {
 	struct sim s;
@@ -139,13 +137,13 @@ static void once_is_chance(void)
 	CHECK(s.q.share == WSMON_ONE, "share %u, before %u", s.q.share, before);
 	sim_run(&s, scattered, 40);
 	CHECK(s.q.share < before + before / 8, "share %u, before %u", s.q.share, before);
-	/* nor does one where two were too wide */
+	/* one has no effect where two were too wide before */
 	before = s.q.share;
 	sim_run(&s, hopeless, 1);
 	CHECK(s.q.share == before, "share %u, before %u", s.q.share, before);
 }
 
-/* A target begins with few draws: what was too few then is enough later. */
+/* A target begins with few draws: a share that was too small then is enough later. */
 static void forgets_its_youth(void)
 {
 	struct sim s;
@@ -161,7 +159,7 @@ static void forgets_its_youth(void)
 	CHECK(s.q.share == WSMON_ONE / 8, "share %u", s.q.share);
 }
 
-/* What fades after a burst asks for no regions; what stays does, soon. */
+/* A half-width that fades after a burst needs no regions; one that stays gets them, soon. */
 static void after_a_burst(void)
 {
 	struct wsmon_attrs a = { .aggr_us = 1000000, .windows_us = { 1000000 }, .nr_windows = 1,
@@ -174,21 +172,24 @@ static void after_a_burst(void)
 		for (i = 0; i < 200; i++)
 			wsmon_precision_next(&q, &a, q.share, PAGES, 1);
 		CHECK(q.share == WSMON_ONE / 8, "share %u", q.share);
-		/* four times too wide, and then as the past is of one burst, or twice for good */
+		/*
+		 * four times too wide, then fading as the past of one burst does, or twice too
+		 * wide for good
+		 */
 		wsmon_precision_next(&q, &a, q.share, PAGES, PAGES / 5);
 		for (i = 0; i < 4; i++)
 			wsmon_precision_next(&q, &a, q.share, PAGES,
 					     stays ? PAGES / 10 : PAGES / 8 * (16 - i) / 16);
 		CHECK(stays ? q.share >= WSMON_ONE / 2 : q.share < WSMON_ONE / 3,
 		      "%s: share %u", stays ? "stays" : "fades", q.share);
-		/* nor is it waited for long */
+		/* but it must fade soon */
 		for (i = 4; i < 8; i++)
 			wsmon_precision_next(&q, &a, q.share, PAGES, PAGES / 8 * (16 - i) / 16);
 		CHECK(q.share > WSMON_ONE / 4, "fades for long: share %u", q.share);
 	}
 }
 
-/* If it is of another size, the target has changed: two estimates say so. */
+/* If the size changes, the target has changed: two estimates show it. */
 static void after_a_change(void)
 {
 	struct wsmon_attrs a = { .aggr_us = 1000000, .windows_us = { 1000000 }, .nr_windows = 1,
@@ -214,12 +215,15 @@ static void reacts(void)
 		sim_begin(&s, 50, windows[k]);
 		sim_run(&s, narrow, 200);
 		CHECK(s.q.share == WSMON_ONE / 8, "share %u", s.q.share);
-		/* two intervals find it too wide; from the one after the next on it is not */
+		/*
+		 * two intervals are too wide; from the one after the next on they are narrow
+		 * enough
+		 */
 		sim_run(&s, scattered, 2);
 		CHECK(s.q.share >= WSMON_ONE * 36 / 100, "share %u", s.q.share);
 		half = sim_run(&s, scattered, 3);
 		CHECK(half <= 50, "half-width %llu", (long long)half);
-		/* and once more, before that change could show */
+		/* and once more too wide, before that change could take effect */
 		sim_run(&s, narrow, 200);
 		sim_run(&s, scattered, 2);
 		CHECK(s.q.share >= WSMON_ONE * 36 / 100, "share %u", s.q.share);

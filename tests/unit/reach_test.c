@@ -9,8 +9,8 @@
 #define RUNS	200000
 
 /*
- * The mean of what a page counts that @users of @mappers members accessed, and how many
- * members were looked at on average
+ * Mean count of a page that @users of @mappers members accessed, and the mean number of
+ * members looked at
  */
 static double mean_count(u32 mappers, u32 users, double *looks)
 {
@@ -53,13 +53,13 @@ static void unbiased(void)
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		u32 n = cases[i][0], users = cases[i][1];
 		double looks, mean = mean_count(n, users, &looks), want = users ? 1 : 0;
-		/* the weight's second moment is at most half of the largest, and 1 */
+		/* the second moment of the weight is at most half of the largest weight, plus 1 */
 		double sd = sqrt((n / 8. + 1) / RUNS);
 
 		CHECK(fabs(mean - want) <= 4 * sd, "%u of %u: %.4f", users, n, mean);
 		CHECK(looks <= (n <= 8 ? n : 8 * (1 + log(n / 8.)) * 1.02 + 0.02), "%u: %.1f",
 		      n, looks);
-		/* a page that all use hardly varies */
+		/* a page used by all members hardly varies */
 		if (users == n)
 			CHECK(fabs(mean - 1) < 0.02, "%u: %.4f", n, mean);
 	}

@@ -25,12 +25,12 @@ static void merge_weighted(void)
 	/* 2/3 * 1/3 + 1/3 * 3/4 = 0.4722 */
 	CHECK(abs((int)wsmon_region_share(&m) - 15474) < 2, "share %u",
 	      wsmon_region_share(&m));
-	/* each half had 9 draws of its halves */
+	/* 9 draws for each half */
 	CHECK(m.draws == 18, "draws %u", m.draws);
 	world_free(&w);
 }
 
-/* What both knew is known, what one doubted is doubted. */
+/* A merged region knows what both knew, and doubts what either doubted. */
 static void merge_knows_no_more(void)
 {
 	struct wsmon_region l = { .end = 128, .n = { 64, 64 }, .draws = 9, .known = 0x0f,
@@ -53,7 +53,7 @@ static void merge_knows_no_more(void)
 	CHECK(m.lost[0] == 3 && !m.lost[1], "lost %x %x", m.lost[0], m.lost[1]);
 	CHECK(m.gap[0] == 4 && m.gap[1] == 2, "gap %x %x", m.gap[0], m.gap[1]);
 	CHECK(m.since_ns == 8, "the share of one changed later");
-	/* all of it is older than the older one */
+	/* all of it is at least as old as the older region */
 	CHECK(m.origin_ns == 5, "origin %llu", (long long)m.origin_ns);
 	l.origin_ns = 0;
 	wsmon_region_merge(&w.sp, &l, &r, &m);
@@ -62,7 +62,7 @@ static void merge_knows_no_more(void)
 	r.armed_ns = 10;
 	wsmon_region_merge(&w.sp, &l, &r, &m);
 	CHECK(!m.origin_ns, "what the samples of one saw is forgotten");
-	/* the other way */
+	/* the other way: split */
 	m.doubtful[0] = 1;
 	m.doubtful[1] = 2;
 	m.exact[0] = 1;
@@ -77,7 +77,7 @@ static void merge_knows_no_more(void)
 	world_free(&w);
 }
 
-/* Fit a region of 136 pages, of which a cell of 256 has 8 in its upper half, to so many */
+/* Fit a region of 136 pages (a cell of 256 has 8 of them in its upper half) to @pages */
 static struct wsmon_region grown(u64 pages, u64 sample)
 {
 	struct wsmon_region r;
@@ -107,7 +107,7 @@ static struct wsmon_region grown(u64 pages, u64 sample)
 	return r;
 }
 
-/* Samples do not stand for pages that they could not have been. */
+/* Samples do not stand for pages that could not have been drawn. */
 static void grows(void)
 {
 	struct wsmon_region r = grown(136, 130);
@@ -127,7 +127,7 @@ static void grows(void)
 	CHECK(!r.armed_ns && !r.origin_ns && r.known && r.draws == 7, "less, without a sample");
 }
 
-/* An area with too many regions begins with one: when its memory appeared is not known. */
+/* An area with too many regions begins with one: the age of its memory is unknown. */
 static void fits_into_one(void)
 {
 	struct world w;
@@ -145,7 +145,7 @@ static void fits_into_one(void)
 	world_free(&w);
 }
 
-/* Samples that were dropped leave nothing of what they knew to the next. */
+/* Dropped samples leave no results to the next ones. */
 static void rests(void)
 {
 	struct wsmon_region r[2] = { { .armed_ns = 10, .origin_ns = 5, .made_ns = { 11, 12 },
@@ -161,7 +161,7 @@ static void rests(void)
 	      r[1].blind && r[1].recent, "samples that stay");
 }
 
-/* What kind of entry a half's page had is kept over draws, splits and merges. */
+/* The kind of entry of a half's page is kept over draws, splits and merges. */
 static void keeps_entries(void)
 {
 	struct wsmon_region half[2], again;
@@ -174,7 +174,7 @@ static void keeps_entries(void)
 	world_settle(&w, 0);
 	r = w.rs.r;
 	for (i = 0; i < 4; i++) {
-		/* a huge one, one of its own; not known once */
+		/* the entries: huge, and one of its own; unknown in one round */
 		r->own = i == 2 ? 0 : 2;
 		r->made = i == 2 ? 0 : 3;
 		r->dropped = i % 2;
@@ -224,7 +224,7 @@ static void split_merge(void)
 	}
 }
 
-/* Regions are given marks by address; a mark must stay with its pages. */
+/* Regions are marked by address; a mark must stay with its pages. */
 static void fit_keeps_history(void)
 {
 	struct world w;
@@ -263,7 +263,7 @@ static void fit_keeps_history(void)
 	world_free(&w);
 }
 
-/* A sample of what a region was is none of what it became. */
+/* A sample of a region does not stand for a region that has grown. */
 static void fit_grown(void)
 {
 	u64 end;
@@ -392,7 +392,7 @@ static void draw_uniform(void)
 		for (i = 0; i < 16; i++)
 			chi += (count[h][i] - 1000.) * (count[h][i] - 1000.) / 1000;
 	}
-	/* 30 degrees of freedom: above 60 once in a thousand */
+	/* 30 degrees of freedom: above 60 in one case of a thousand */
 	CHECK(chi < 60, "chi squared %.1f", chi);
 	world_free(&w);
 }
@@ -418,7 +418,7 @@ static void draw_repeatable(void)
 	world_free(&w);
 }
 
-/* First and last page of a place of a part, as who reads the record works it out */
+/* Is the page in this place of a part? Computed as readers of the record do */
 static bool in_place(u64 vpn, u64 start, u64 end, u32 place)
 {
 	u64 i = vpn - start, n = end - start;
@@ -427,7 +427,7 @@ static bool in_place(u64 vpn, u64 start, u64 end, u32 place)
 	       i * WSMON_SAMPLES_PLACES < (place + 1) * n;
 }
 
-/* Samples are where the record says they are, and were what it says. */
+/* The record reports the places and the results of the samples. */
 static void samples_reported(void)
 {
 	u64 epoch, mid, start, end;
@@ -472,7 +472,7 @@ static void samples_reported(void)
 	}
 }
 
-/* Only of what was looked at, and may have parts that differ */
+/* Reported only if looked at, and if parts may differ */
 static void samples_left_out(void)
 {
 	struct wsmon_region r = {

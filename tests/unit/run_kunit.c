@@ -65,7 +65,7 @@ static void run_one(const struct kunit_case *c, const void *param)
 	nr_actions = 0;
 }
 
-/* One TAP point a case; a parameter that fails is named. */
+/* One TAP point a case; a failing parameter is named. */
 static void run_case(const char *suite, const struct kunit_case *c)
 {
 	char name[300], desc[KUNIT_PARAM_DESC_SIZE];

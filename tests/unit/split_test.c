@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * split_test.c - evidence, and where regions go
- */
+/* split_test.c - evidence, and where regions go */
 #include "world.h"
 
-/* Rest all samples and say what they saw of a set [lo, hi). */
+/* Drop all samples after they have observed accesses to [lo, hi). */
 static void interval(struct world *w, u64 lo, u64 hi)
 {
 	u32 i, h;
@@ -32,7 +30,7 @@ static void fills_budget(void)
 	world_map(&w, 1 << 20, 3 << 20, WSMON_CLASS_HEAP);
 	world_settle(&w, 0);
 	CHECK(w.rs.nr == 1000, "%u", w.rs.nr);
-	/* the large one gets them: 2 Mi pages in a thousand */
+	/* the large mapping gets them: it has 2 Mi pages, the small ones some thousand */
 	CHECK(w.rs.r[10].start >= 1 << 20, "small mappings took the budget");
 	w.rs.budget = 20;
 	world_settle(&w, 1);
@@ -43,7 +41,7 @@ static void fills_budget(void)
 	world_free(&w);
 }
 
-/* As much new memory as there is old, cold memory: half of the regions, at once */
+/* As much new memory as there is old, cold memory: it gets half of the regions at once */
 static void new_memory(void)
 {
 	struct world w;
@@ -82,7 +80,7 @@ static void finds_bounds(void)
 		u64 in = min(max(r->start, lo), hi);
 		u64 out = max(min(r->end, hi), lo);
 
-		/* pages said to be hot, right or wrong */
+		/* pages reported as hot, rightly or wrongly */
 		if (wsmon_region_share(r) > WSMON_ONE / 2)
 			hot += wsmon_region_pages(r) - 2 * (out - in);
 		hot += out - in;
@@ -92,7 +90,7 @@ static void finds_bounds(void)
 	world_free(&w);
 }
 
-/* Any observations, any changes of mappings meanwhile: invariants and the limit hold */
+/* Any observations, and any changes of mappings: invariants and the limit hold */
 static void random_evidence(void)
 {
 	struct world w;

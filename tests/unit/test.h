@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * test.h - a test is a function; CHECK() says what must hold; TAP comes out
+ * test.h - a test is a function; CHECK() asserts conditions; output is TAP
  */
 #ifndef WSMON_TEST_H
 #define WSMON_TEST_H
@@ -10,7 +10,10 @@
 
 #include "../../module/wsmon_control.h"
 
-/* Says what did not hold, once a test, and fails it. */
+/*
+ * Print the values if a condition does not hold, once a test, and fail the
+ * test.
+ */
 #define CHECK(cond, ...) do {						\
 		if (!(cond))						\
 			test_fail(__FILE__, __LINE__, #cond, __VA_ARGS__); \
@@ -24,7 +27,7 @@ void test_run(const char *name, void (*test)(void));
 /* A seeded generator: every run tests the same */
 u64 test_random(void);
 u64 test_below(u64 n);
-/* Noise that depends on a number alone */
+/* Noise that depends on @x alone */
 u64 test_hash(u64 x);
 void test_seed(u64 seed);
 

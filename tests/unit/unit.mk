@@ -10,7 +10,7 @@ UNIT_OBJS := $(UNIT_SRCS:tests/unit/%.c=out/obj/unit/%.o) \
 	$(UNIT_PURE:%=out/obj/unit/module/wsmon_%.o)
 UNIT_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Itests/unit/include \
 	-fsanitize=address,undefined -fno-sanitize-recover=all $(UNIT_EXTRA)
-# the kernel, which builds these too, does not warn of it
+# the kernel builds these files, too, without this warning
 out/obj/unit/kunit/%.o: UNIT_CFLAGS += -Wno-missing-field-initializers
 out/obj/coverage/kunit/%.o: UNIT_COV_CFLAGS += -Wno-missing-field-initializers
 
@@ -29,13 +29,13 @@ out/obj/unit/module/%.o: module/%.c tests/unit/unit.mk
 	@mkdir -p $(@D)
 	$(CC) $(UNIT_CFLAGS) -MMD -MP -c -o $@ $<
 
-# What tests/lib/sim.py runs
+# Used by tests/lib/sim.py
 out/bin/sim: tests/sim/sim.c $(UNIT_PURE:%=out/obj/unit/module/wsmon_%.o)
 	@mkdir -p $(@D)
 	$(CC) $(UNIT_CFLAGS) -o $@ $^
 
-# The same tests without sanitizers, to count what they run of the pure files. How often makes no
-# difference to that.
+# The same tests without sanitizers, to count which lines of the pure files they run. Fewer
+# repetitions run the same lines.
 UNIT_COV_OBJS := $(UNIT_OBJS:out/obj/unit/%=out/obj/coverage/%)
 UNIT_COV_CFLAGS := -std=gnu11 -O0 -g -Wall -Wextra -Werror -Itests/unit/include \
 	-DSEEDS=10 -DMODELS=1000

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * windows_test.c - several windows at once: is the estimate of each unbiased, does
+ * windows_test.c - several windows at once: is each estimate unbiased, and does
  * its interval hold?
  *
  * A simulated target touches the same pages in every interval, so all windows have
- * the same truth. Regions, samples, what they teach and estimates are the module's
- * own.
+ * the same truth. Regions, samples, learning and estimates are the module's own.
  */
 #include <math.h>
 
@@ -82,7 +81,7 @@ struct sums {
 	u32 held, cases;
 };
 
-/* One recording: of each window what there is once it has passed */
+/* One recording: adds up the results of each window from its first full length on */
 static void record(const struct study *s, u64 seed, u64 truth, struct sums sums[WINDOWS])
 {
 	struct wsmon_interval iv = {
@@ -117,7 +116,7 @@ static void record(const struct study *s, u64 seed, u64 truth, struct sums sums[
 	world_free(&w);
 }
 
-/* Of all patterns, by window */
+/* Totals over all patterns, by window */
 static u32 held[WINDOWS], cases[WINDOWS];
 
 static void study(u32 one_in, bool strided)
@@ -178,7 +177,7 @@ static bool is_used(u64 vpn, u64 since, u64 until)
 	return (since + phase) / period < (until + phase) / period;
 }
 
-/* Mean errors by window of what is estimated; @known: the times of looks are known */
+/* Mean errors of the estimates by window; @known: the times of looks are known */
 static void record_late(u64 seed, bool known, double error[WINDOWS])
 {
 	static struct wsmon_looks looks;
@@ -255,13 +254,13 @@ static void late(void)
 	for (k = 0; k < WINDOWS; k++)
 		printf("# window %u: mean error %+.2f %%, %+.2f %% as if looks were in time\n", k,
 		       mean[1][k] * 100, mean[0][k] * 100);
-	/* the shortest window has one look: its interval is widened instead */
+	/* the shortest window has a single look: its interval is widened instead */
 	for (k = 1; k < WINDOWS; k++)
 		CHECK(fabs(mean[1][k]) < .01, "window %u: bias %f", k, mean[1][k]);
 	CHECK(mean[0][3] > .03, "nothing was late: bias %f", mean[0][3]);
 }
 
-/* Where windows begin, and how much of an access is within */
+/* Where windows begin, and which part of an access is within */
 static void edges(void)
 {
 	struct wsmon_interval iv = {
@@ -304,7 +303,7 @@ static void edges(void)
 	CHECK(!iv.to_ns[1], "forgotten");
 }
 
-/* What was not looked at stays as it was, and is in doubt; samples can all be dropped. */
+/* Samples not looked at stay, and are in doubt; later all samples can be dropped. */
 static void missed(void)
 {
 	struct wsmon_interval iv = {
@@ -336,7 +335,7 @@ static void missed(void)
 	world_free(&w);
 }
 
-/* A region in an interval of a second, within which the kernel has made its upper half's entry */
+/* A region in an interval of a second in which the kernel made the upper half's entry */
 static struct wsmon_region made(u64 made_ns, u8 blind, u8 recent, u64 seen_ns, u16 *samples)
 {
 	struct wsmon_interval iv = {
@@ -368,7 +367,7 @@ static struct wsmon_region made(u64 made_ns, u8 blind, u8 recent, u64 seen_ns, u
 	return r;
 }
 
-/* What the kernel makes entries of is not accessed, and what is missing is known. */
+/* Entries made by the kernel are no accesses, and unknown times are marked. */
 static void made_anew(void)
 {
 	struct wsmon_region r;
@@ -397,8 +396,8 @@ static void made_anew(void)
 }
 
 /*
- * With a window of @phases intervals: buddies are due together, else they are never merged. Each
- * can be any part of its half of the cell.
+ * With a window of @phases intervals: buddies are due together, otherwise they could never
+ * merge. Each region can be any part of its half of the cell.
  */
 static void turns(u32 phases)
 {

@@ -10,7 +10,7 @@ void world_init(struct world *w, u32 budget)
 	w->rs.budget = budget;
 	w->rs.limit = budget;
 	w->rs.cap = budget + budget / 4 + 64;
-	/* exactly as many: writing one more is seen */
+	/* allocate no more than needed: sanitizers see a write beyond */
 	w->rs.r = calloc(w->rs.cap, sizeof(*w->rs.r));
 	w->rs.spare = calloc(w->rs.cap, sizeof(*w->rs.spare));
 	w->now = 1;
@@ -118,7 +118,7 @@ void world_observe(struct world *w, bool (*touched)(const void *what, u64 vpn),
 
 void world_note(struct world *w)
 {
-	/* a window that any sample has served */
+	/* a window that each sample has served for */
 	const struct wsmon_interval iv = { .now = w->now, .nr_windows = 1, .aggr_ns = 1 };
 	u32 i;
 

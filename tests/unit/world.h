@@ -11,21 +11,21 @@
 void world_init(struct world *w, u32 budget);
 void world_free(struct world *w);
 
-/* Add a mapping; as wsmon_space_add(), but room is made */
+/* Add a mapping, like wsmon_space_add(), but make room first */
 int world_map(struct world *w, u64 start, u64 end, u32 class);
 void world_unmap_all(struct world *w);
-/* Mappings at random: up to @nr of them, below @top */
+/* Random mappings: up to @nr of them, below @top */
 void world_map_random(struct world *w, u32 nr, u64 top);
 /* Group, fit, adapt and draw, as the kthread does */
 void world_settle(struct world *w, u64 epoch);
 
 /*
- * One interval is over: every sample was observed for the window, and touched()
- * says of each page whether it was accessed.
+ * An interval is over: every sample was observed for the window, and touched()
+ * tells for each page whether it was accessed.
  */
 void world_observe(struct world *w, bool (*touched)(const void *what, u64 vpn),
 		   const void *what);
-/* What was observed and estimated is of the past now. */
+/* Note observations and estimates in the past. */
 void world_note(struct world *w);
 
 #endif

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * wss_test.c - the estimator on cases that can be worked out by hand
- */
+/* wss_test.c - the estimator on cases worked out by hand */
 #include "world.h"
 
 static struct wsmon_wss wss[WSMON_NR_WSS];
@@ -20,7 +18,7 @@ static void set_out(struct world *w, u32 i, u16 out0, u16 out1, u16 draws)
 	w->rs.r[i].whole = 1;
 }
 
-/* Nobody could look: the last figure stands, and is worth nothing. */
+/* No look was possible: the last value stands, with full uncertainty. */
 static void stale(void)
 {
 	struct world w;
@@ -44,7 +42,7 @@ static void stale(void)
 	world_free(&w);
 }
 
-/* Whose halves differed is cut in two: what is known does not become more by that. */
+/* Cutting a region whose halves differed does not make it better known. */
 static void cut(void)
 {
 	struct wsmon_region half[2];
@@ -68,7 +66,7 @@ static void cut(void)
 	CHECK(!memcmp(&before, wss, sizeof(before)), "%llu-%llu, was %llu-%llu",
 	      (long long)wss[0].low, (long long)wss[0].high, (long long)before.low,
 	      (long long)before.high);
-	/* nor if such are joined, though halves are alike then */
+	/* nor does joining such regions, though their halves are alike then */
 	set_out(&w, 0, WSMON_ONE, 0, 1000);
 	set_out(&w, 1, 0, WSMON_ONE, 1000);
 	half[0] = w.rs.r[0];
@@ -81,7 +79,7 @@ static void cut(void)
 	world_free(&w);
 }
 
-/* Beside terabytes halves of a few megabytes still vary. */
+/* Beside terabytes, halves of a few megabytes still vary. */
 static void small_beside_huge(void)
 {
 	struct world w;
@@ -100,7 +98,7 @@ static void small_beside_huge(void)
 	world_free(&w);
 }
 
-/* The rest's interval is that of its classes together, as of independent samples. */
+/* The interval of the rest is that of its classes together, as of independent samples. */
 static void rest(void)
 {
 	struct wsmon_wss *r = &wss[WSMON_WSS_REST];
@@ -124,7 +122,7 @@ static void rest(void)
 	estimate(&w);
 	CHECK(r->pages == pages && r->mapped == 256, "%llu of %llu",
 	      (long long)r->pages, (long long)r->mapped);
-	/* squares add up; that little is known of text is no matter here */
+	/* squares add up; text, with few draws, does not count here */
 	half = wsmon_sqrt_up(var) * 196 / 100;
 	CHECK(r->high - r->pages == half && r->pages - r->low == half,
 	      "%llu - %llu, not %llu", (long long)r->low, (long long)r->high,
@@ -134,7 +132,7 @@ static void rest(void)
 	world_free(&w);
 }
 
-/* Each window has its own estimate, whatever a shorter one says. */
+/* Each window has its own estimate, independent of shorter ones. */
 static void windows(void)
 {
 	struct wsmon_wss longer[WSMON_NR_WSS];
@@ -148,7 +146,7 @@ static void windows(void)
 	CHECK(wss[0].pages == 1000, "%llu", (long long)wss[0].pages);
 	wsmon_wss_estimate(&w.rs, &w.sp, NULL, 1, longer);
 	CHECK(!longer[0].pages && longer[0].high == 1000, "not observed for so long");
-	/* half a window with nothing seen: anything may still come */
+	/* half a window without accesses: any may still follow */
 	w.rs.r[0].known = 3;
 	wsmon_wss_estimate(&w.rs, &w.sp, NULL, 1, longer);
 	CHECK(!longer[0].pages && longer[0].high == 1000, "part of a window");
@@ -159,7 +157,7 @@ static void windows(void)
 	world_free(&w);
 }
 
-/* The lower half was found accessed when its sample was new: 1/16 of it at least. */
+/* The lower half was found accessed when its sample was new: at least 1/16 of it was. */
 static void vague(void)
 {
 	struct world w;
@@ -176,7 +174,7 @@ static void vague(void)
 	world_free(&w);
 }
 
-/* One window counts if it says nine times what the past says, and not if it says eight times. */
+/* The present window counts if its variance is nine times the past's, not if it is eight times. */
 static void surprise(void)
 {
 	struct wsmon_region *r;
@@ -192,7 +190,7 @@ static void surprise(void)
 	for (i = 0; i < 2; i++) {
 		set_out(&w, 0, WSMON_ONE, 0, 60000);
 		r->times = 8;
-		/* the squares of the deviations are 1/16, and were 1/10 or 1/8 of that */
+		/* squared deviations are 1/16 now, and were 1/10 or 1/8 of that in the past */
 		r->past.mean[0] = WSMON_ONE * 3 / 4;
 		r->past.mean[1] = WSMON_ONE / 4;
 		r->past.var[0] = (u64)WSMON_ONE * WSMON_ONE / (i ? 128 : 160);
@@ -205,7 +203,7 @@ static void surprise(void)
 	world_free(&w);
 }
 
-/* What the kernel makes entries of anew without an access */
+/* Entries that the kernel made anew without an access */
 static void made(void)
 {
 	struct wsmon_wss before;
@@ -219,7 +217,7 @@ static void made(void)
 	set_out(&w, 0, 0, 0, 60000);
 	estimate(&w);
 	before = wss[0];
-	/* seen just before, for the first time: so may others be that were not seen */
+	/* seen just before the entry was made: pages not seen may have been accessed, too */
 	r->gap[1] = 1;
 	estimate(&w);
 	CHECK(wss[0].pages == before.pages && wss[0].low == before.low &&
@@ -227,7 +225,7 @@ static void made(void)
 	r->gap[1] = 2;
 	estimate(&w);
 	CHECK(!memcmp(&before, wss, sizeof(before)), "the other window's");
-	/* nothing is known: the share is a guess, that neither varies nor counts */
+	/* nothing is known: the share is a guess without variance, and does not count */
 	r->gap[1] = 0;
 	r->lost[1] = 1;
 	r->out[0][1] = WSMON_ONE / 2;
@@ -236,7 +234,7 @@ static void made(void)
 	CHECK(wss[0].pages == r->n[1] / 2 && !wss[0].low && wss[0].high >= r->n[1] &&
 	      wss[0].high <= r->n[1] + before.high + 1, "lost: %llu, %llu-%llu",
 	      (long long)wss[0].pages, (long long)wss[0].low, (long long)wss[0].high);
-	/* of a group, what is found has a weight */
+	/* findings in a group have a weight */
 	r->weight = 3;
 	r->lost[1] = 0;
 	r->gap[1] = 1;
@@ -247,7 +245,7 @@ static void made(void)
 	world_free(&w);
 }
 
-/* What was made huge in the last interval, and is accessed, or was found by the last look */
+/* Pages that were made huge in the last interval, and accessed, or found by the last look */
 static void grew(void)
 {
 	static const struct {
@@ -275,7 +273,7 @@ static void grew(void)
 	world_free(&w);
 }
 
-/* What the halves' pages were before, and are: of new samples, too */
+/* Entries of the halves' pages, before and now, also for new samples */
 static void grew_unseen(void)
 {
 	static const struct {
@@ -295,7 +293,7 @@ static void grew_unseen(void)
 	world_settle(&w, 0);
 	w.rs.begin_ns = 100;
 	w.rs.end_ns = 200;
-	/* in another region, as many grew */
+	/* as many grew in another region */
 	w.rs.r[1].n[1] = w.rs.r[0].n[1];
 	w.rs.r[1].made_ns[1] = 110;
 	w.rs.r[1].s[1].seen_ns = 120;
@@ -314,7 +312,7 @@ static void grew_unseen(void)
 	world_free(&w);
 }
 
-/* Mappings that could not be read: each class may have grown, the sums know it. */
+/* Mappings could not be read: each class may have grown; the sums include it already. */
 static void blind(void)
 {
 	struct world w;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * grow: memory that comes to be while the program runs.
+ * grow: memory that appears while the program runs.
  *
- * A buffer grows at a steady pace, by a chunk at a time, in one of the ways in
- * which programs get memory. Of what is there every stride-th page is touched, as
- * soon as its turn comes and from then on each period.
+ * A buffer grows at a steady pace, a chunk at a time, in one of the ways in which
+ * programs get memory. Every stride-th page of it is touched when its turn comes,
+ * and each period from then on.
  */
 #include <err.h>
 #include <stdio.h>
@@ -20,15 +20,15 @@
 
 struct options {
 	const struct way *way;
-	size_t size;		/* in the end, bytes */
-	size_t chunk;		/* got at a time, bytes */
+	size_t size;		/* final size, bytes */
+	size_t chunk;		/* growth at a time, bytes */
 	size_t stride;		/* pages */
 	int64_t after;		/* start of the growth, ns */
-	int64_t growth;		/* how long it takes, ns */
+	int64_t growth;		/* duration of the growth, ns */
 	int64_t life;		/* ns */
 	int64_t period;		/* ns */
 	int64_t window;		/* ns */
-	int64_t sample;		/* ns from a sample of the truth to the next */
+	int64_t sample;		/* ns between samples of the truth */
 	const char *truth;
 };
 
@@ -38,18 +38,18 @@ struct buffer {
 	size_t most;
 };
 
-/* Each returns where the buffer begins now that it has @size bytes. */
+/* Each returns the begin of the buffer, which now has @size bytes. */
 static char *by_brk(const struct buffer *buffer, size_t size)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
-	/* from whole pages on, beside what malloc() has */
+	/* begin with a whole page, beside malloc()'s memory */
 	char *start = buffer->start ? buffer->start :
 				      (char *)(((uintptr_t)sbrk(0) + page - 1) & -page);
 
 	return brk(start + size) ? MAP_FAILED : start;
 }
 
-/* In a place that nothing else gets */
+/* At an address reserved for it */
 static char *by_mmap(const struct buffer *buffer, size_t size)
 {
 	char *start = buffer->start;
@@ -87,7 +87,7 @@ static const struct way {
 	{ "realloc", by_realloc },
 };
 
-/* Touches pieces from @from up to, not including, @to. */
+/* Touches pieces from @from to @to, exclusive. */
 static void touch(struct track *track, size_t from, size_t to)
 {
 	if (to > from)
@@ -225,7 +225,7 @@ int main(int argc, char **argv)
 
 	parse(argc, argv);
 	truth_start(&truth, opts.truth);
-	/* the buffer has small pages, wherever it is */
+	/* small pages in the buffer, wherever it is */
 	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	grain = opts.stride * sysconf(_SC_PAGESIZE);
 	track_pieces(&track, NULL, opts.size, grain, opts.size / grain);

@@ -2,9 +2,9 @@
 /*
  * hotset: touches the same known pages of a large buffer, period after period.
  *
- * The patterns are those that tell samplers apart: one block, every Kth page,
- * pages picked at random, alternating blocks. All but the random one are
- * formulas, that one is a bitmap, so the process touches little else.
+ * Its patterns show differences between samplers: one block, every Kth page,
+ * pages picked at random, alternating blocks. The random pages are a bitmap,
+ * all other patterns are formulas, so the process touches little else.
  */
 #include <err.h>
 #include <inttypes.h>
@@ -22,11 +22,11 @@ enum pattern { CONTIG, STRIDE, RANDOM, BLOCKS };
 
 struct options {
 	size_t size;		/* all sizes in bytes */
-	size_t hot;		/* of the one block */
+	size_t hot;		/* of the single block */
 	size_t offset;		/* where the pattern begins */
 	enum pattern pattern;
 	size_t param;		/* pages a stride, bytes a block */
-	double percent;		/* of the pages, at random */
+	double percent;		/* of the pages, for random ones */
 	uint64_t seed;
 	int64_t period;		/* ns */
 	int64_t length;		/* ns, 0: until a signal */
@@ -39,7 +39,7 @@ struct options {
 
 /*
  * The hot pages: of each @stride pages from @first on, the first @block ones,
- * below @end. Of those, if there is a @bitmap, the ones whose bit is set.
+ * below @end; if there is a @bitmap, only pages with their bit set.
  */
 struct hotset {
 	size_t first;
@@ -147,7 +147,7 @@ static bool holds_hot(const struct hotset *set, size_t first, size_t end)
 	return false;
 }
 
-/* The truth: bytes of those @unit sized pieces of the buffer that hold a hot page. */
+/* The truth: bytes in pieces of @unit bytes that hold a hot page. */
 static uint64_t hot_bytes(const struct hotset *set, size_t size, size_t unit)
 {
 	size_t pages = size / page_size, span = unit / page_size;
@@ -158,7 +158,7 @@ static uint64_t hot_bytes(const struct hotset *set, size_t size, size_t unit)
 	return units * unit;
 }
 
-/* The map: runs of hot pieces, or the share of them if each may be another. */
+/* The map: runs of hot pieces, or the share of hot pieces if they are at random. */
 static void note_map(const struct truth *truth, const struct hotset *set, char *buffer,
 		     size_t size, size_t unit)
 {
@@ -182,7 +182,7 @@ static void note_map(const struct truth *truth, const struct hotset *set, char *
 	}
 }
 
-/* What one Accessed bit stands for; with huge pages here and there no truth is exact. */
+/* Bytes that one Accessed bit stands for; if only some pages are huge, no truth is exact. */
 static size_t mapping_unit(const struct options *opts, const char *buffer)
 {
 	uintptr_t start = (uintptr_t)buffer, end = start + opts->size;
@@ -216,7 +216,7 @@ static void run(const struct options *opts, struct truth *truth, const struct ho
 	if (opts->thp && unit != HUGE_PAGE)
 		warnx("no huge pages to be had; the truth is in small ones");
 
-	/* the populating belongs to the working set until window has passed */
+	/* populated pages belong to the working set until window has passed */
 	next_sample = now_ns() + opts->window;
 	start = next_sample;
 	while (!stopped) {

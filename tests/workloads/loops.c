@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * loops - how much a process gets done: loops KIND MIB SECONDS [THREADS]
+ * loops - throughput of a process: loops KIND MIB SECONDS [THREADS]
  *
- * Prints how often all threads together went round in that time, a line each
- * time it has passed, until it is killed. What monitoring costs is the difference.
+ * Prints the number of passes of all threads in each span of SECONDS, a line each,
+ * until killed. The cost of monitoring is the difference in throughput.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -36,7 +36,7 @@ static char *map(size_t size)
 	return p;
 }
 
-/* A word of each page, in an order the processor cannot guess */
+/* A word of each page, in an order that the processor cannot guess */
 static uint64_t chase(char *p, size_t size)
 {
 	size_t pages = size / PAGE, at = 0, n;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Patterns of which the hot part moves, grows, changes or is random. */
+/* Patterns whose hot part moves, grows, changes or is random. */
 #include <err.h>
 #include <math.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static void phases(struct job *job, int64_t elapsed)
 {
 	const struct options *opts = &job->opts;
 	uint64_t draw = hash(opts->seed, elapsed / opts->hold);
-	/* from a 32nd of the greatest size up, small and large ones as often */
+	/* from a 32nd of the greatest size up; all magnitudes are equally likely */
 	double log_size = (draw & 0xffff) / 65536.0 * 5 - 5, where = (draw >> 32) * 0x1p-32;
 	size_t size = round_up(opts->hot * exp2(log_size), CHUNK);
 
@@ -63,7 +63,7 @@ static void phases(struct job *job, int64_t elapsed)
 		    STORE);
 }
 
-/* Normally distributed, nearly: four uniform ones, mean 0, standard deviation 1 */
+/* Nearly normally distributed, as a sum of four uniform values: mean 0, standard deviation 1 */
 static double noise(uint64_t draw)
 {
 	double sum = 0;
@@ -122,7 +122,7 @@ static void zipf(struct job *job, int64_t elapsed)
 	}
 }
 
-/* Those of @n things whose turn came since the last round: each has one in @period */
+/* Touch those of @n things whose turn came since the last round: each has one in @period */
 static void take_turns(struct job *job, size_t first, size_t n, int64_t from, int64_t to,
 		       int64_t period)
 {
@@ -144,8 +144,8 @@ static void periods(struct job *job, int64_t elapsed)
 }
 
 /*
- * The heap is moved by hand. What malloc() has from it lies below, and it is
- * told so if it wants more meanwhile.
+ * The heap is moved by hand. malloc()'s part lies below; when malloc() wants
+ * more meanwhile, it learns that the heap has moved.
  */
 static void grow_heap(struct job *job, size_t to)
 {
@@ -170,7 +170,7 @@ static void setup_heap(struct job *job)
 	if (opts->hot % grain(job))
 		usage_error("--hot is not a multiple of %zu", grain(job));
 	job->huge = opts->thp;
-	/* allocates; to begin with, where nothing is yet */
+	/* allocates; at a place that is still empty */
 	track_pieces(&job->track, NULL, opts->size, grain(job), 1);
 	base = round_up((uintptr_t)sbrk(0), HUGE_PAGE);
 	if (brk((void *)base))
@@ -190,7 +190,7 @@ static void heap(struct job *job, int64_t elapsed)
 	if (to > opts->size)
 		to = opts->size;
 	grow_heap(job, to);
-	/* all that is new, however much that is, and the newest in any case */
+	/* all new data, at any rate, and at least the newest */
 	if (from > job->done - opts->hot)
 		from = job->done - opts->hot;
 	track_touch(&job->track, from, job->done - from, STORE);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The options of the workloads: a table says what there is, parse_options() the rest
- */
+/* The options of the workloads: a table of options, and parse_options() */
 #ifndef WSMON_OPTS_H
 #define WSMON_OPTS_H
 
@@ -14,12 +12,12 @@
 
 /**
  * struct opt - an option; a table of them ends with one that has no name
- * @name:  with two dashes before it
+ * @name:  without the two dashes before it
  * @kind:  of its value
  * @value: where it goes: 64 bits, a double, a const char * or a bool
- * @min:   least value allowed, before @unit is applied
- * @max:   largest
- * @unit:  what a number is multiplied by, 0 is 1
+ * @min:   minimum, before @unit is applied
+ * @max:   maximum
+ * @unit:  numbers are multiplied by it; 0 is 1
  * @parse: for OPT_OTHER
  */
 struct opt {
@@ -39,11 +37,11 @@ struct opt {
 
 /**
  * parse_options() - read the command line, or end with a usage error
- * @argc:    as main() has it
- * @argv:    as main() has it
- * @table:   the options; --help is always one
+ * @argc:    as in main()
+ * @argv:    as in main()
+ * @table:   the options; --help always exists
  * @help:    prints the help text
- * @allowed: says of an option whether it may be used, or NULL
+ * @allowed: checks whether an option may be used, or NULL
  */
 void parse_options(int argc, char **argv, const struct opt *table, void (*help)(void),
 		   void (*allowed)(const char *name));
@@ -52,8 +50,8 @@ void parse_options(int argc, char **argv, const struct opt *table, void (*help)(
  * parse_number() - the value of an option, or a usage error
  * @option: its name, for the message
  * @text:   digits, and K, M, G or T for powers of 1024 if @sizes
- * @min:    least value allowed
- * @max:    largest
+ * @min:    minimum
+ * @max:    maximum
  * @sizes:  are suffixes allowed?
  */
 uint64_t parse_number(const char *option, const char *text, uint64_t min, uint64_t max,

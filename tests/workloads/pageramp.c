@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pageramp: a working set that grows and shrinks like a saw's teeth.
+ * pageramp: a working set that grows and shrinks like the teeth of a saw.
  *
- * Step after step, every stride-th of the first k pages of a buffer is touched,
- * while k goes from 0 to all of them and back. Pages are populated, all of
- * them, when k first reaches them. So with stride 2 half of what is resident
- * is in use; that is what a sampler is easily wrong about.
+ * At each step, every stride-th of the first k pages of a buffer is touched,
+ * while k goes from 0 to all of them and back. When k first reaches pages, all
+ * of them are populated. So with stride 2 half of the resident memory is in
+ * use: samplers easily get that wrong.
  *
  * After an example of valgrind-ws, which does the same as fast as it can.
  */
@@ -21,17 +21,17 @@ struct options {
 	size_t pages;
 	size_t stride;
 	int64_t ramp;		/* once up and down, ns */
-	int64_t rest;		/* before that, ns */
+	int64_t rest;		/* rest before a ramp, ns */
 	size_t cycles;
-	int64_t step;		/* ns from a step to the next */
+	int64_t step;		/* ns between steps */
 	int64_t window;		/* ns */
-	int64_t sample;		/* ns from a sample of the truth to the next */
+	int64_t sample;		/* ns between samples of the truth */
 	const char *truth;
 	bool populate;
 	bool thp;
 };
 
-/* One step: at @time the first @reach pages were visited, @populated were there. */
+/* A step: by @time the first @reach pages were visited, and @populated were populated. */
 struct step {
 	int64_t time;
 	size_t reach;
@@ -39,8 +39,8 @@ struct step {
 };
 
 /*
- * The steps of the last window, the oldest in front. The truth follows from them,
- * so no record of single pages is needed, whose memory would be in use, too.
+ * The steps of the last window, the oldest first. The truth is computed from
+ * them: a record of single pages would be in use, too.
  */
 struct history {
 	struct step *steps;
@@ -82,8 +82,8 @@ static size_t round_up_div(size_t n, size_t d)
 }
 
 /*
- * Pages touched in the steps remembered: those on the stride below the furthest
- * reach, and those off it that were populated meanwhile.
+ * Pages touched in the remembered steps: pages on the stride below the furthest
+ * reach, and other pages that were populated meanwhile.
  */
 static size_t history_pages(const struct history *history, size_t stride)
 {
@@ -133,7 +133,7 @@ static void run(const struct options *opts, struct truth *truth, char *buffer)
 		touch(buffer, 0, opts->pages, 1);
 		populated = opts->pages;
 		history.populated = populated;
-		/* that was no use of the pages yet: let it be forgotten */
+		/* populating is no use of the pages: let it be forgotten */
 		sleep_until(now_ns() + opts->window);
 	}
 
@@ -156,7 +156,7 @@ static void run(const struct options *opts, struct truth *truth, char *buffer)
 			touch(buffer, 0, reach, opts->stride);
 			now = now_ns();
 			history_add(&history, (struct step){ now, reach, populated }, opts->window);
-			/* steps missed are not made up for, the ramp goes by the clock */
+			/* missed steps are not made up for: the ramp follows the clock */
 			next_step += ((now - next_step) / opts->step + 1) * opts->step;
 		}
 		if (now >= next_sample) {

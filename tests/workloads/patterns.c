@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * patterns: uses memory in one of many ways, and tells how much of it when.
+ * patterns: uses memory in one of many ways, and reports the truth over time.
  *
- * What hotset cannot do: working sets that move, grow and change, and those of
- * which the mappings are the matter. The patterns are in moving.c, placed.c and
- * tasks.c; this is the program around them: options, the loop, the truth file.
+ * These patterns are beyond hotset: working sets that move, grow and change, or
+ * depend on the mappings. The patterns are in moving.c, placed.c and tasks.c;
+ * this is the program around them: options, the loop, the truth file.
  *
  * Lines of the truth file beside truth.h's: "truth-window MS TIME BYTES OVERHEAD"
- * for windows after the first; "range START END", "unit BYTES" (what one
- * Accessed bit stands for), "pid PID"; and "map TIME START END SHARE": from TIME
- * on this share (0..1) of the range was touched within the first window. Map
- * lines are written, before the truth of the same time, where a share changed;
- * what no line was written for is cold.
+ * for windows after the first; "range START END", "unit BYTES" (for which one
+ * Accessed bit stands), "pid PID"; and "map TIME START END SHARE": from TIME on
+ * this share (0..1) of the range was touched within the first window. A map line
+ * is written for each change of a share, before the truth of the same time;
+ * ranges without a line are cold.
  */
 #include <err.h>
 #include <errno.h>
@@ -44,7 +44,7 @@ size_t permute(uint64_t seed, size_t i, size_t n)
 	int bits = n > 2 ? 64 - __builtin_clzl(n - 1) : 1;
 	uint64_t mask = ~0ULL >> (64 - bits);
 
-	/* shuffles the next power of two; what is not below n is sent on */
+	/* shuffles the next power of two; results that are not below n are shuffled again */
 	do {
 		for (int round = 0; round < 3; round++) {
 			i = (i ^ hash(seed, round)) * 0x9e3779b97f4a7c15 & mask;
@@ -64,7 +64,7 @@ size_t unit(const struct job *job)
 	return job->huge ? HUGE_PAGE : (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The truth is right only if the pages are of the size it supposes. */
+/* The truth is right only if pages have the assumed size. */
 static void check_unit(const struct job *job, int status)
 {
 	uint64_t huge = smaps_sum("AnonHugePages", job->range.start, job->range.end) +
@@ -94,7 +94,7 @@ static void run(struct job *job, const struct pattern *pattern)
 	const struct options *opts = &job->opts;
 	int64_t began = now_ns(), settled = began, next_round, next_sample, now;
 
-	/* the populating belongs to the working set until it is older than any window */
+	/* populated pages belong to the working set until they are older than all windows */
 	for (size_t k = 0; k < opts->nr_windows; k++)
 		if (began + opts->windows[k] > settled)
 			settled = began + opts->windows[k];
@@ -172,7 +172,7 @@ static const struct pattern *find(const char *name)
 
 static const struct pattern *pattern;
 
-/* Options that only some patterns have */
+/* Some options exist only for some patterns */
 static void allowed(const char *name)
 {
 	static const struct {
@@ -255,7 +255,7 @@ int main(int argc, char **argv)
 	parse(argc, argv, &job.opts);
 	check(&job.opts);
 	truth_start(&job.truth, job.opts.truth);
-	/* bookkeeping goes to the heap: other mappings are the pattern's alone */
+	/* bookkeeping in the heap only: all other mappings are the pattern's */
 	mallopt(M_MMAP_THRESHOLD, 1 << 30);
 	mallopt(M_TRIM_THRESHOLD, 1 << 30);
 	if (!job.opts.thp && !job.opts.fill)

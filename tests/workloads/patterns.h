@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the patterns and the program around them (patterns.c) share. A pattern
- * says which memory there is and what of it to touch in a round; track.h has
+ * Shared by the patterns and the program around them (patterns.c). A pattern
+ * says which memory there is, and which part to touch in a round; track.h has
  * the truth.
  */
 #ifndef WSMON_PATTERNS_H
@@ -16,16 +16,16 @@
 #define GIB		(1UL << 30)
 #define MS		NSEC_PER_MSEC
 
-#define SKIPPED		77	/* exit status: this machine cannot do that */
+#define SKIPPED		77	/* exit status: this machine lacks a feature */
 
 /**
- * struct options - what can be chosen; the defaults are the pattern's
+ * struct options - the settings; each pattern has its defaults
  * @size:     of the memory
- * @hot:      of what is in use
- * @resident: of what is populated
- * @limit:    of what may be resident, 0: no limit
+ * @hot:      bytes in use
+ * @resident: bytes populated
+ * @limit:    of resident memory, 0: no limit
  * @rate:     things a second: pages touched, or bytes read
- * @period:   ns from round to round
+ * @period:   ns between rounds
  * @hold:     ns for a step, phase or sweep
  * @count:    of steps, mappings or threads
  * @percent:  of the things that are hot
@@ -64,7 +64,7 @@ struct options {
 	const char *truth;
 };
 
-/* What a pattern has that others have not: options, and a second process. */
+/* Features that only some patterns have: options, and a second process. */
 enum uses {
 	USES_HOT = 1, USES_RESIDENT = 2, USES_LIMIT = 4, USES_RATE = 8, USES_HOLD = 16,
 	USES_COUNT = 32, USES_PERCENT = 64, USES_EXPONENT = 128, USES_THP = 256,
@@ -74,14 +74,14 @@ enum uses {
 /**
  * struct job - a pattern at work
  * @opts:   the options
- * @truth:  where the truth goes
- * @range:  where it happens
- * @track:  what was touched
+ * @truth:  output of the truth
+ * @range:  its memory
+ * @track:  records of touches
  * @huge:   is the memory in huge pages?
- * @fd:     of the file mapped
+ * @fd:     of the mapped file
  * @child:  is this the second process?
  * @other:  process id of the second process, in the first
- * @done:   how far a pattern got that goes on from round to round: touches, bytes
+ * @done:   progress of a pattern that spans rounds: touches, bytes
  */
 struct job {
 	struct options opts;
@@ -102,8 +102,8 @@ struct job {
  * @uses:     bits of enum uses
  * @defaults: of the options
  * @setup:    map, populate, initialise the track
- * @round:    touch what is hot @elapsed ns after the beginning; NULL if
- *            others do
+ * @round:    touch the memory that is hot @elapsed ns after the beginning; NULL
+ *            if others do
  * @finish:   clean up, or NULL
  */
 struct pattern {
@@ -116,21 +116,21 @@ struct pattern {
 	void (*finish)(struct job *job);
 };
 
-/* They end with one that has no name. */
-extern const struct pattern moving_patterns[];	/* what is hot changes */
-extern const struct pattern placed_patterns[];	/* where it is matters */
+/* Each table ends with a pattern without a name. */
+extern const struct pattern moving_patterns[];	/* the hot part changes */
+extern const struct pattern placed_patterns[];	/* the place matters */
 extern const struct pattern shared_patterns[];	/* several threads or processes, files */
 
-/* A random number that follows from the seed and @n. */
+/* A random number, determined by the seed and @n. */
 uint64_t hash(uint64_t seed, uint64_t n);
 
-/* Where the @i-th of @n things is when the seed has shuffled them. */
+/* Position of the @i-th of @n things in the order that the seed gives. */
 size_t permute(uint64_t seed, size_t i, size_t n);
 
-/* Is the @i-th of @n things one of those that the seed has chosen to be hot? */
+/* Did the seed choose the @i-th of @n things as a hot one? */
 bool chosen(const struct options *opts, size_t i, size_t n);
 
-/* What one Accessed bit stands for. */
+/* Bytes for which one Accessed bit stands. */
 size_t unit(const struct job *job);
 
 static inline struct place range(char *start, size_t size)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Patterns that use always the same memory; where and in what mappings is the matter. */
+/*
+ * Patterns that always use the same memory, but at special places, or in special
+ * mappings.
+ */
 #include <err.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -8,9 +11,9 @@
 
 #include "patterns.h"
 
-#define SMALL_PAGES	8	/* of the largest of many small mappings */
+#define SMALL_PAGES	8	/* pages of the largest of many small mappings */
 
-/* Touch those places that the seed has chosen. */
+/* Touch the places chosen by the seed. */
 static void touch_chosen(struct job *job, int64_t elapsed)
 {
 	(void)elapsed;
@@ -110,9 +113,8 @@ static void hugetlb(struct job *job, int64_t elapsed)
 }
 
 /*
- * Only the hot block is tracked. If it is to be in huge pages, it is written
- * before the rest is read: writing where the huge zero page is gives small ones
- * (until Linux 6.12).
+ * Only the hot block is tracked. For huge pages it is written before the rest
+ * is read: until Linux 6.12 a write to the huge zero page gives small pages.
  */
 static void setup_sparse(struct job *job)
 {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A redis-server's client: fills it with values of a page, asks for many at once.
+"""A redis-server's client: fills it with values of a page, and sends many requests at once.
 
-They talk by a local socket: a memory cgroup under pressure stops TCP for hundreds of milliseconds.
+Over a local socket: a memory cgroup under pressure stops TCP for hundreds of milliseconds.
 """
 import socket
 
@@ -18,7 +18,7 @@ def server(directory):
 
 class Client:
     def __init__(self, keys):
-        """Waits for the server, then gives it values."""
+        """Wait for the server, then store values."""
         w.wait_for("redis", self.connect, 60)
         for first in range(0, keys, 100):
             self.ask([("SET", "key:%d" % i, VALUE) for i in range(first, min(first + 100, keys))])
@@ -33,7 +33,7 @@ class Client:
         return True
 
     def ask(self, commands):
-        """All of them at once; back when all are answered."""
+        """Send all commands at once; return when all are answered."""
         self.socket.sendall("".join("*%d\r\n%s" % (len(c), "".join(
             "$%d\r\n%s\r\n" % (len(x), x) for x in c)) for c in commands).encode())
         for _ in commands:

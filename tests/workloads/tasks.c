@@ -19,7 +19,7 @@
 
 #define CGROUPS		"/sys/fs/cgroup"
 
-/* One of the threads that have a stack each. */
+/* A thread with a stack of its own. */
 struct thread {
 	struct job *job;
 	size_t index;
@@ -28,7 +28,7 @@ struct thread {
 static unsigned int threads_ready;
 
 /*
- * Uses so many bytes of the stack, and what lies between them and the top: the
+ * Uses @size bytes of the stack, and the part between them and the top: the
  * caller's frames and the thread's descriptor, which are only read. Nothing is
  * called while the stack is deep, so no page below is touched.
  */
@@ -155,7 +155,7 @@ static void setup_shared(struct job *job)
 	job->range = range(map, opts->size);
 	track_pieces(&job->track, map, opts->size, opts->thp ? HUGE_PAGE : CHUNK, 1);
 	start_second(job);
-	/* each process has to map the pages for itself */
+	/* each process has to map the pages by itself */
 	track_touch(&job->track, 0, opts->size, STORE);
 }
 
@@ -241,7 +241,7 @@ static void finish_file(struct job *job)
 
 /*
  * A fault maps all pages of the 64 KiB around it that are in the page cache, so
- * the pieces are just these. Readahead beyond them is kept from mapping more.
+ * pieces have that size. Without readahead no other pages get mapped.
  */
 static void setup_file(struct job *job)
 {

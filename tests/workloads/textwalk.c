@@ -22,7 +22,7 @@
 #define JUMP		"jmp"
 #endif
 
-/* In each page a jump to the next one, at the end of the last a return */
+/* Each page has a jump to the next page; the last page of a function returns */
 __asm__(".pushsection .text.walk, \"ax\", @progbits\n"
 	".macro walker\n"
 	"	.balign 4096\n"
@@ -45,7 +45,7 @@ __asm__(".pushsection .text.walk, \"ax\", @progbits\n"
 
 extern char walkers[];
 
-/* static, so that its name is in the symbol table alone */
+/* static, so that only the symbol table has its name */
 static volatile char touched_table[1 << 20];
 
 static void walk(void)

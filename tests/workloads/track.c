@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* When each piece of a workload's memory was touched last, see track.h. */
+/* When each piece of a workload's memory was last touched, see track.h. */
 #include <err.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 
 #include "track.h"
 
-#define CLOCK_TOUCHES	1024	/* touches for one look at the clock */
-#define FULL		1000	/* share of a cell touched as a whole */
+#define CLOCK_TOUCHES	1024	/* touches between two readings of the clock */
+#define FULL		1000	/* share of a cell that is touched as a whole */
 
 static void allocate(struct track *track)
 {
@@ -62,7 +62,7 @@ static uint32_t tick(const struct track *track, int64_t time)
 	return (time - track->epoch) / NSEC_PER_MSEC + 1;
 }
 
-/* Threads write here while the main one reads. */
+/* Threads write here while the main thread reads. */
 static void mark(struct track *track, size_t i, int64_t now)
 {
 	__atomic_store_n(&track->last[i], tick(track, now), __ATOMIC_RELAXED);
@@ -106,7 +106,7 @@ void track_mark_place(struct track *track, size_t i)
 	mark(track, i, now_ns());
 }
 
-/* Lines of the map: neighbours that now have the same share make one. */
+/* Lines of the map: neighbours with the same new share are written as one line. */
 static void tell(const struct truth *truth, int64_t now, struct place place, unsigned int share)
 {
 	if (place.end > place.start)
@@ -114,7 +114,7 @@ static void tell(const struct truth *truth, int64_t now, struct place place, uns
 			   place.start, place.end, (double)share / FULL);
 }
 
-/* What is random is told only if it changes by a tenth, and by half a percent. */
+/* A random share is written again only if it changes by a tenth, and by half a percent. */
 static bool worth_a_line(unsigned int share, unsigned int told)
 {
 	int change = abs((int)share - (int)told);

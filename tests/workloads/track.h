@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * When each piece of a workload's memory was touched last; from this follow the
- * working set for any window and the map of where it is. Pieces are as small as
- * the pattern needs, so the record is small: four bytes for each.
+ * When each piece of a workload's memory was last touched. This gives the
+ * working set for any window, and the map of its places. Pieces are as small as
+ * the pattern needs, and a record takes four bytes, so records are small.
  */
 #ifndef WSMON_TRACK_H
 #define WSMON_TRACK_H
@@ -13,28 +13,25 @@
 #include "truth.h"
 
 #define MAX_WINDOWS	16
-#define CHUNK		(64UL << 10)	/* what most patterns touch as a whole */
+#define CHUNK		(64UL << 10)	/* most patterns touch chunks as a whole */
 #define HUGE_PAGE	(2UL << 20)
 
 enum access { LOAD, STORE };
 
-/* Memory from @start up to, not including, @end. */
+/* Memory from @start to @end, exclusive. */
 struct place {
 	uintptr_t start;
 	uintptr_t end;
 };
 
 /**
- * struct track - what was touched when
- * @start:  of the first piece, if they follow one another
- * @grain:  size of a piece in that case
- * @places: where the pieces are, if they do not; else NULL
- * @count:  number of pieces
- * @step:   bytes from one touch to the next: the page size, of huge ones too
- * @cell:   so many pieces share an entry of the map
- * @last:   for each piece, when it was touched last: ms since @epoch, 0: never
- * @told:   for each cell, its share as written last
- * @epoch:  ns
+ * struct track - when pieces were last touched @start:  of the first piece, if
+ * they are adjacent @grain:  size of a piece in that case @places: of the
+ * pieces, if they are not adjacent; else NULL @count:  number of pieces @step:
+ * bytes between touches: the page size, also of huge pages @cell:   number of
+ * pieces that share an entry of the map @last:   for each piece, the time of
+ * its last touch: ms since @epoch, 0: never @told:   for each cell, its share
+ * as last written @epoch:  ns
  */
 struct track {
 	uintptr_t start;
@@ -59,24 +56,24 @@ struct track {
 void track_pieces(struct track *track, void *start, size_t size, size_t grain, size_t cell);
 
 /**
- * track_places() - track pieces that are anywhere
+ * track_places() - track pieces at any addresses
  * @track: to be initialised; its places are to be filled in before they are touched
  * @count: number of pieces
  */
 void track_places(struct track *track, size_t count);
 
-/* Bytes of the record, which the process touches, too. */
+/* Bytes of the records, which the process also touches. */
 uint64_t track_overhead(const struct track *track);
 
 /**
- * track_touch() - touch pages, at least one, of memory in equal pieces
+ * track_touch() - touch at least one page of memory in equal pieces
  * @track:  initialised by track_pieces()
  * @offset: of the first page, from the start of the memory
  * @size:   bytes, one touch each step
  * @access: how
  *
- * A store writes the time (now_ns(), 8 bytes) to the start of the page. Anyone
- * who reads the memory can tell from it what was touched when.
+ * A store writes the time (now_ns(), 8 bytes) to the start of the page, so that
+ * a reader of the memory can tell when each page was touched.
  */
 void track_touch(struct track *track, size_t offset, size_t size, enum access access);
 
@@ -92,8 +89,8 @@ void track_mark_place(struct track *track, size_t i);
  * @now:   ns
  * @windows_ns: windows
  * @n:     number of windows
- * @bytes: gets the bytes of the pieces touched, for each window
- * @truth: gets what changed in the map of the first window
+ * @bytes: gets the bytes of the touched pieces, for each window
+ * @truth: gets the changes of the map of the first window
  */
 void track_sample(struct track *track, int64_t now, const int64_t *windows_ns, size_t n,
 		  uint64_t *bytes, const struct truth *truth);

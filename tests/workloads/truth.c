@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the workloads share, see truth.h. */
+/* Shared by the workloads, see truth.h. */
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -152,7 +152,7 @@ char *map_buffer(size_t size, size_t align, bool huge)
 	if (map == MAP_FAILED)
 		err(EXIT_FAILURE, "mapping %zu bytes", size);
 	buffer = (char *)(((uintptr_t)map + align - 1) & ~(uintptr_t)(align - 1));
-	/* nothing but the buffer stays, so that its VMA is the buffer */
+	/* unmap all but the buffer: its VMA must not be larger */
 	if (buffer > map)
 		munmap(map, buffer - map);
 	munmap(buffer + size, map + align - buffer);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the workloads share: they know their own working set and say so, in
- * lines that estimates can be held against, and without touching more memory
- * for it than they admit.
+ * Shared by the workloads: they know their own working set, and write it in
+ * lines for comparison with estimates; the memory that they touch for this
+ * purpose is included as overhead.
  *
  * A truth file has lines "truth TIME BYTES OVERHEAD": CLOCK_MONOTONIC in ns;
  * bytes of the workload's buffer touched within the last window; bytes of
@@ -19,8 +19,8 @@
 #include "opts.h"
 
 /**
- * struct truth - where the truth goes and what it was so far
- * @fd:       the truth file, -1 if nobody wants it
+ * struct truth - output of the truth, and its statistics
+ * @fd:       the truth file, -1 for none
  * @overhead: bytes touched outside of the buffer, see truth_calibrate()
  * @samples:  number of samples, as for the two sums below
  * @mean:     of the samples, in bytes
@@ -40,7 +40,7 @@ struct truth {
 extern volatile bool stopped;
 
 /**
- * truth_start() - open the truth file and arrange for early ends
+ * truth_start() - open the truth file, and catch SIGINT and SIGTERM
  * @truth: to be initialised
  * @path:  a file, "-" for standard output, or NULL for none
  *
@@ -49,17 +49,18 @@ extern volatile bool stopped;
 void truth_start(struct truth *truth, const char *path);
 
 /**
- * truth_calibrate() - measure what the process touches besides its buffer
- * @truth: gets the overhead
+ * truth_calibrate() - measure the memory that the process touches besides its
+ * buffer @truth: gets the overhead
  *
- * Runs what a workload's loop runs (sleeping, taking samples) for a fifth of a
- * second and looks which pages that referenced. To be called before the buffer
- * is mapped. Without /proc/self/clear_refs all that is resident counts.
+ * Runs the operations of a workload's loop (sleeping, taking samples) for a
+ * fifth of a second, and counts the pages referenced by them. To be called
+ * before the buffer is mapped. Without /proc/self/clear_refs all resident
+ * memory counts.
  */
 void truth_calibrate(struct truth *truth);
 
 /**
- * truth_sample() - write a line and take the figure into the statistics
+ * truth_sample() - write a line, and add the sample to the statistics
  * @truth: started
  * @now:   time of the sample, ns
  * @bytes: of the buffer, touched within the last window
@@ -75,7 +76,7 @@ void truth_note(const struct truth *truth, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /**
- * truth_summary() - tell a person, on standard output
+ * truth_summary() - print a summary for people on standard output
  * @truth: with its samples
  * @what:  name of the workload
  */
@@ -88,12 +89,12 @@ int64_t now_ns(void);
 void sleep_until(int64_t when);
 
 /**
- * map_buffer() - an anonymous private mapping, nothing of it populated
+ * map_buffer() - an anonymous private mapping, not populated
  * @size:  in bytes
- * @align: to which its address is to be aligned, a power of two
+ * @align: alignment of its address, a power of two
  * @huge:  ask for transparent huge pages, otherwise forbid them
  *
- * Exits with a message if there is no such room.
+ * Exits with a message if there is not enough address space.
  */
 char *map_buffer(size_t size, size_t align, bool huge);
 

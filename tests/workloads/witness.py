@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A workload while it runs, its truth file, and two witnesses of what it touches.
+"""A running workload, its truth file, and two witnesses of the memory it touches.
 
-Neither knows the patterns:
+Neither witness knows the patterns:
 - stamps: each store of patterns writes the time into the page. The process is
-  stopped, its memory read, and there is when each page was touched last.
-- references: Accessed bits are cleared and the TLB is flushed (that is what "4"
-  into clear_refs does last, whatever else the kernel was built for); a window
-  later smaps says how much was referenced. Loads are seen, too.
+  stopped and its memory read: it shows when each page was last touched.
+- references: Accessed bits are cleared and the TLB is flushed (in any kernel, "4"
+  written to clear_refs does the latter last); a window later smaps shows how much
+  was referenced. Loads are seen, too.
 """
 import bisect
 import contextlib
@@ -20,15 +20,15 @@ MIB = 1 << 20
 
 
 class Skip(Exception):
-    """The machine cannot do that."""
+    """The machine lacks a feature."""
 
 
 class Late(Exception):
-    """The workload did not get to run: what it did is not what it told before."""
+    """The workload was kept from running: its earlier truth no longer holds."""
 
 
 class Truth:
-    """What a truth file says."""
+    """The content of a truth file."""
 
     def __init__(self, path):
         self.path = path
@@ -52,7 +52,7 @@ class Truth:
         return [b for _, b in (self.truth if window is None else self.windows[window])]
 
     def around(self, t, window=None):
-        """The last (time, value) until @t and the first one after, or None so far."""
+        """The last (time, value) until @t and the first one after it, or None if not there yet."""
         rows = self.truth if window is None else self.windows[window]
         i = bisect.bisect_right(rows, (t, float("inf")))
         return (rows[i - 1], rows[i]) if 0 < i < len(rows) else None
@@ -112,7 +112,7 @@ class Job:
         return result
 
     def around(self, t, window):
-        """The values told before and after a time, as soon as they are."""
+        """The values before and after a time, as soon as they are written."""
         key = None if window == self.windows[0] else window
         before, after = self.wait(lambda: self.read().around(t, key))
         if t - before[0] > 100e6:
@@ -137,7 +137,7 @@ class Job:
         return result
 
     def smaps(self, field):
-        """Sum of a field of smaps over mappings that reach into the range."""
+        """Sum of a field of smaps over mappings that overlap the range."""
         total, inside = 0, False
         for line in self.proc("smaps").splitlines():
             head = line.split(None, 1)[0]
@@ -178,9 +178,9 @@ def freeze(job):
 
 @contextlib.contextmanager
 def frozen(job):
-    """Stopped meanwhile; gives the time.
+    """The job is stopped in the block; yields the time.
 
-    Not threads: as they go on, the kernel writes to each one's stack (rseq).
+    Not with threads: when they go on, the kernel writes to each thread's stack (rseq).
     """
     if job.status("Threads") > 1:
         yield time.monotonic_ns()
@@ -207,7 +207,7 @@ def references(job):
 
 
 class Stamps:
-    """When each page of a job was touched last: (page, ns), and now."""
+    """When each page of a job was last touched: (page, ns), and the present time."""
 
     def __init__(self, job):
         self.unit, self.rows = job.unit, []
@@ -220,13 +220,13 @@ class Stamps:
                         self.rows.extend(zip(range(at, hi, PAGE), words))
 
     def hot(self, window):
-        """Starts of those units that were touched within window, in order."""
+        """Starts of the units that were touched within window, in order."""
         since = self.now - window * 1000000
         return sorted({at // self.unit * self.unit for at, t in self.rows if t > since})
 
 
 def present(job):
-    """The pages of the range that are there, in order."""
+    """The present pages of the range, in order."""
     lo, hi = job.range
     with open("/proc/%d/pagemap" % job.pid, "rb", 0) as f:
         data = os.pread(f.fileno(), (hi - lo) // PAGE * 8, lo // PAGE * 8)
@@ -234,7 +234,7 @@ def present(job):
 
 
 def map_error(segments, hot, unit):
-    """Bytes that the map has wrong, of its hot ones and of what is hot."""
+    """Bytes in which the map and the hot pages differ."""
     wrong = len(hot) * unit
     for start, end, share in segments:
         count = bisect.bisect_left(hot, end) - bisect.bisect_left(hot, start)

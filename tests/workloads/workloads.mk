@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # How the workloads of the tests are built; included by the top Makefile. They
-# are linked statically: other processes keep the shared libc's pages referenced,
-# which would blur what these themselves touch.
+# are linked statically: other processes keep the pages of a shared libc
+# referenced, which would blur the workloads' own accesses.
 
 WORKLOADS := pageramp hotset patterns loops textwalk grow
 WORKLOADS_DIR := tests/workloads
@@ -19,8 +19,8 @@ $(WORKLOADS:%=out/bin/%): out/bin/%: $(WORKLOADS_DIR)/%.c $(WORKLOADS_DIR)/truth
 	@mkdir -p $(@D)
 	$(CC) $(WORKLOADS_CFLAGS) $(CFLAGS) -o $@ $(filter %.c,$^) $(LDFLAGS) -static -pthread -lm
 
-# What selftests run, too: compilers take long in a guest. They are linked dynamically, as are the
-# programs that they stand for.
+# Programs of selftests, built here as compilers are slow in a guest. They are linked dynamically,
+# like the programs that they stand for.
 PROGRAMS := bursting forks gone once sites stacked touch tree twins unused
 ifneq ($(filter x86_64-%,$(shell $(CC) -dumpmachine)),)
 PROGRAMS += guest
@@ -29,9 +29,9 @@ PROGRAMS_CFLAGS := -g -O2 -pthread
 
 workloads: $(PROGRAMS:%=out/bin/programs/%)
 
-# what a virtual machine executes must not be moved about
+# the code that the virtual machine executes must stay in place
 out/bin/programs/guest: PROGRAMS_CFLAGS += -O1
-# calls to malloc() stay, and what C++ has for it is there
+# keep calls to malloc(), and link the allocators of C++
 out/bin/programs/sites: PROGRAMS_CFLAGS += -fno-builtin -O1 -Wl,--no-as-needed -l:libstdc++.so.6
 vpath %.c tests/selftests/programs tests/lib
 $(PROGRAMS:%=out/bin/programs/%): out/bin/programs/%: %.c $(WORKLOADS_DIR)/workloads.mk

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""bench/results puts the tables of runs into bench/RESULTS.md: here, of small stored ones."""
+"""bench/results puts the tables of runs into bench/RESULTS.md: here from small stored runs."""
 import json
 import os
 import re

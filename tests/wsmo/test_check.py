@@ -57,7 +57,7 @@ def sign(path, certificate):
 
 
 def install(d, srcversion="1A2B", signed=False):
-    """A module, as far as modinfo can tell."""
+    """A module file, good enough for modinfo."""
     ko = "lib/modules/%s/updates/dkms/wsmon.ko" % RELEASE
     put(d, "lib/modules/%s/modules.dep" % RELEASE,
         b"kernel/other.ko.xz:\nupdates/dkms/wsmon.ko: kernel/other.ko.xz\n")
@@ -78,7 +78,7 @@ def details(d):
 
 
 def told(d, what, status, words, name="module"):
-    """An installed module that is not loaded is all right: record loads it."""
+    """An installed module that is not loaded is fine: record loads it."""
     res, found = details(d)
     ok(res.returncode == (status != "ok") and name in found and found[name][0] == status and
        words in found[name][1] and "debugfs" not in found, what, found)

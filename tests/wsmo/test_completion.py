@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Completion in bash and zsh: what is offered where, by the script made from the tables."""
+"""Completion in bash and zsh: the offers of the script made from the option tables."""
 import os
 import re
 import subprocess
@@ -70,7 +70,7 @@ def offered(d):
     expect("wsmo report --class he", "heap")
     expect("wsmo report --class heap,st", "heap,stack")
     expect("wsmo report --class=hu", "hugetlb")
-    # an option whose argument may be left out takes none but behind a =
+    # an optional argument has to follow a =
     expect("wsmo report wss --percentiles ")
     expect("wsmo report --percent")
     expect("wsmo report wss --percent", "--percentiles")
@@ -99,7 +99,7 @@ def complete(d):
 
 def same(d, verb):
     text = run(*verb.split(), "--help").stdout.decode()
-    # an option begins a line, or several do
+    # a line begins with an option, or several
     lines = re.findall(r"^ {2,6}(-.*?)(?:  |$)", text, re.M)
     told = set(re.findall(r"--[a-z-]+", " ".join(lines)))
     there = set(re.findall(r"^--[a-z-]+",
@@ -108,7 +108,7 @@ def same(d, verb):
     ok(told and told <= there and got == there, "options of %s" % verb, told - there, got ^ there)
 
 
-# What zsh's own functions are given, where the word after the last one is completed
+# The arguments of zsh's own functions, when the word after the last one is completed
 ZSH = """
 compadd() { print -l -- $@ }
 _arguments() { print -l -- ${words[1]} $@ }

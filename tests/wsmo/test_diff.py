@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""wsmo diff: means and their intervals, rows, and what --fail-above lets pass."""
+"""wsmo diff: means and their intervals, rows, and the verdict of --fail-above."""
 import json
 import math
 import os
@@ -18,7 +18,7 @@ A = 0x7f0000000000
 
 
 def recording(sizes, half=0, window_us=1000000, aggr_us=1000000, cls="heap", comm=b"sized", pid=7):
-    """An interval a second; a class beside all."""
+    """A recording with an interval a second, of a class and of all."""
     out = r.header(0, windows_us=(window_us,), aggr_us=aggr_us) + r.target(1, pid, comm)
     for i, size in enumerate(sizes):
         for name in ("all", cls):
@@ -75,7 +75,7 @@ def test_intervals(d):
 
 
 def test_verdict(d):
-    """The first line says in words what the rows show; then which files of what, and when."""
+    """The first line says in words what the rows show; then files, subjects and times."""
     same, more, noisy = [100 * MIB, 102 * MIB] * 30, [110 * MIB, 112 * MIB] * 30, [90 * MIB, 150 * MIB] * 4
     for a, b, words in ((same, more, "B surely uses 10.0 MiB (10 %) more than A."),
                         (more, same, "B surely uses 10.0 MiB (9 %) less than A."),
@@ -95,7 +95,7 @@ def test_verdict(d):
 
 
 def test_fail_above(d):
-    """Noise does not fail, growth does; what grew is judged by the total."""
+    """Noise does not fail, growth does; rows that grew are judged by the total."""
     rng = random.Random(5)
 
     def noisy(mean, n=300):

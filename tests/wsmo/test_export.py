@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""export: each format as its readers read it, files that appear whole, --live."""
+"""export: each format as its readers parse it, files that appear whole, --live."""
 import contextlib
 import io
 import json
@@ -33,13 +33,13 @@ def export(form, *args, data=None):
 def test_golden_files(accept):
     for form in FORMATS:
         res = export(form)
-        # what zlib makes of it may change with zlib
+        # zlib's output may change with its version
         got = zlib.decompress(res.stdout) if form == "damo" else res.stdout
         golden("export." + form, got, accept, not res.returncode and not res.stderr, res.stderr)
 
 
 def recorded(data):
-    """What the independent reader finds in a recording."""
+    """The result of the independent reader for a recording."""
     header, records = wsmon.read(io.BytesIO(data))
     return header, list(records)
 
@@ -76,7 +76,7 @@ def damo_number(value):
 
 
 def damo_load(compressed):
-    """What damo's reader makes of a record, as far as it looks into one."""
+    """damo's view of a record, as far as it looks into one."""
     out = {}
     for kv in json.loads(zlib.decompress(compressed)):
         for key in ("sample_us", "aggr_us", "ops_update_us"):
@@ -101,7 +101,7 @@ def heats(snapshots, times, addresses):
     out = [[0.0] * addresses[2] for _ in range(times[2])]
 
     def parts(start, end, axis):
-        """Pixels, and which share of each lies between start and end"""
+        """For each pixel: index and share of it between start and end"""
         first, unit, number = axis
         for i in range(max(0, (start - first) // unit), min(number, -(-(end - first) // unit))):
             at = first + i * unit
@@ -115,7 +115,7 @@ def heats(snapshots, times, addresses):
 
 
 def damo_told(*args):
-    """What the real damo prints; nothing if it fails."""
+    """The output of the real damo; nothing if it fails."""
     res = subprocess.run([os.path.join(HERE, "damo"), "report", *args],
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     ok(res.returncode == 0, "damo report " + args[0], res.stdout.decode())
@@ -123,8 +123,8 @@ def damo_told(*args):
 
 
 def real_damo(name, path, pid, snapshots):
-    """Its own reports of an export say what it holds. Pixels are of the largest range without
-    a gap in the last snapshot."""
+    """damo's own reports of an export have the recording's figures. Pixels are of the largest
+    range without a gap in the last snapshot."""
     told = damo_told("wss", "--input", path, "--raw_number", "--all_wss", "--per_target",
                      "--exclude_samples", "0", "--sortby", "time")
     told = "\n".join(told).split("# target_id\t")
@@ -155,7 +155,7 @@ def real_damo(name, path, pid, snapshots):
 
 
 def ten_minutes():
-    """80 MiB: what is hot, 1 or 2 MiB in turn, moves on by 2 MiB each 15 s."""
+    """80 MiB: the hot part, 1 or 2 MiB in turn, moves on by 2 MiB each 15 s."""
     def regions(t):
         hot = range(t // 15 * 2, t // 15 * 2 + 1 + t // 15 % 2)
         return [r.region((4096 + i) * MIB, (4097 + i) * MIB, 1, 1 if i in hot else 0,
@@ -166,7 +166,7 @@ def ten_minutes():
 
 
 def test_read_by_damo(d):
-    """The real one: what it draws, and of which figures."""
+    """The real damo: its pictures, and the figures behind them."""
     path = d.path("damo.data")
     recordings = [("ten minutes", ten_minutes()), ("several processes", samples.main())]
     with open(os.path.join(HERE, "recordings", "windows.data"), "rb") as f:
@@ -221,7 +221,7 @@ SAMPLE = re.compile(r'([a-z_]+)(?:\{(%s(?:,%s)*)\})? (-?[0-9.e+-]+)(?: ([0-9.]+)
 
 
 def openmetrics_load(text, live=False):
-    """Families by name: type, and samples by labels; what breaks a rule raises. What is live is in
+    """Families by name: type, and samples by labels; raises if a rule is broken. Live files are in
     Prometheus' format: a counter is declared by the name of its samples, and has no unit."""
     lines = text.split("\n")
     assert lines[-2:] == ["# EOF", ""], lines[-3:]
@@ -270,7 +270,7 @@ def test_openmetrics():
                        getattr(rec, key)) for rec in records if rec.type == "WSS")
         ok(got == want, "every value of " + name, got, want)
     stacks = openmetrics_load(export("openmetrics", data=samples.stacks()).stdout.decode())
-    # records.py's header: at which second of the clock the recording began
+    # records.py's header: the second of the clock at which the recording began
     got = {labels[0] + labels[-1]: [(t - 1700000000, v) for t, v in of] for labels, of
            in stacks["wsmon_peak"]["samples"].items()}
     ok(got == {'pid="4242"group="all"': [(3, 1), (5, -1), (6, 0)],
@@ -325,7 +325,7 @@ def test_files():
 
 
 def has_open(pid, directory):
-    """Has a process a file below a directory open? It may close others meanwhile."""
+    """Does a process have a file below a directory open? It may close others meanwhile."""
     for fd in os.listdir("/proc/%d/fd" % pid):
         with contextlib.suppress(FileNotFoundError):
             if os.readlink("/proc/%d/fd/%s" % (pid, fd)).startswith(directory):
@@ -433,7 +433,7 @@ def test_refused():
 
 
 def test_filled():
-    """The place for temporary files is full, and is not any more before the end: what was lost is said."""
+    """The file system for temporary files is full for a while: lost output is reported."""
     if os.geteuid():
         return skip("export damo: a full /tmp", "not root")
     regions = [r.region(i << 20, (i + 1) << 20, 1, 1, "heap", 5, 0) for i in range(200)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""export --live of cgroups: all of them, in turns, the largest; what comes, goes and fails."""
+"""export --live of cgroups: all, in turns, the largest; cgroups that come, go and fail."""
 import os
 import re
 import shutil
@@ -15,7 +15,7 @@ SIZE = "wsmon_working_set_bytes"
 
 
 class Exporter:
-    """It, writing to a file"""
+    """A running export to a file"""
 
     def __init__(self, d, device, *args, root="/"):
         self.d = d
@@ -30,7 +30,7 @@ class Exporter:
             return {}
 
     def values(self, name=SIZE, label="cgroup", **labels):
-        """By cgroup or root"""
+        """Values by cgroup or root"""
         found = {}
         for key, of in self.load().get(name, {"samples": {}})["samples"].items():
             pairs = dict(re.fullmatch(r'(\w+)="(.*)"', x).groups() for x in key)
@@ -51,7 +51,7 @@ class Exporter:
 
 
 def test_each(d):
-    """What is written of each, with and without options"""
+    """The metrics of each, with and without options"""
     device = Device(d)
     device.cgroup("/system.slice/web-30.service", 90 * MIB, 2)
     device.cgroup("/system.slice/x\\x2d\"y-7.scope/below-1", 0)
@@ -87,7 +87,7 @@ def test_each(d):
 
 
 def test_names():
-    """A name is data, whatever is in it"""
+    """A name is data, whatever its bytes"""
     odd = ["/a b-1.scope", "/tab\twho_rate=5000-2.scope", "/.hidden-3.scope", "/back\\x2d\\040-4.scope",
            "/" + 245 * " " + "-5.scope", "/bad\udcff-6.scope", "/=-7.scope"]
     with Directory() as d:
@@ -99,7 +99,7 @@ def test_names():
            not device.refused and sorted(e.values().values()) == [i * MIB for i in range(1, 8)],
            "figures of each", e.load(), device.watched)
         ok(e.end(), "it ends")
-        # the first is what is printed for the second
+        # the first is the printed form of the second
         for name in "/tab\\011who_rate=5000-2.scope", "/tab\twho_rate=5000-2.scope", "/a b-1.scope":
             device.watched = {}
             e = Exporter(d, device, "--cgroup", name, root=None)
@@ -110,7 +110,8 @@ def test_names():
 
 
 def test_in_turns(d):
-    """Ten, three at a time; the figures of each stay until its next turn. Six of them; too many files"""
+    """Ten cgroups, three at a time, each with figures until its next turn. Then six; then too many
+    files"""
     device = Device(d)
     paths = ["/c%d-%d.scope" % (i, i + 1) for i in range(10)]
     for i, path in enumerate(paths):
@@ -141,7 +142,7 @@ def test_in_turns(d):
 
 
 def test_costs(d):
-    """Turns whose beginning takes half a second: at 3 % one begins every 17 s"""
+    """Turns that take half a second to begin: at 3 % one begins every 17 s"""
     device = Device(d, cost_ns=500000000)
     for i in range(4):
         device.cgroup("/c-%d.scope" % (i + 1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""libwsmon as others use it: installed, found by pkg-config, linked, removed."""
+"""libwsmon for other programs: installed, found by pkg-config, linked, removed."""
 import os
 import re
 import subprocess
@@ -22,7 +22,7 @@ def files(top):
 
 
 def make(target, destdir):
-    """prefix is not that of the build; no kernel headers are there"""
+    """prefix differs from that of the build; no kernel headers are there"""
     return subprocess.run(["make", "-s", target, "prefix=" + PREFIX, "KDIR=/nowhere",
                            "DESTDIR=" + destdir], cwd=TOP, capture_output=True,
                           env=dict(os.environ, MAKEFLAGS=""))
@@ -58,7 +58,7 @@ def report(view, data, *options):
 
 
 def named_regions(data):
-    """How many of them have a name, by contrib/wsmon.py"""
+    """How many regions have a name, by contrib/wsmon.py"""
     paths, named = {}, 0
     with open(data, "rb") as f:
         for rec in wsmon.read(f)[1]:
@@ -72,7 +72,7 @@ def named_regions(data):
 
 
 def numbers(consumer, data):
-    """They are those of wsmo report."""
+    """The numbers of wsmo report."""
     name = os.path.basename(data)
     want = [[str(row[key]) for key in ("pid", "class", "window_us", "bytes", "low", "high")]
             for row in report("wss", data) if row["type"] == "wss"]
@@ -89,7 +89,7 @@ def numbers(consumer, data):
 
 
 def series(consumer, data):
-    """Series and their percentiles are those of wsmo report."""
+    """Series and percentiles are those of wsmo report."""
     name = os.path.basename(data)
     want = sorted([row["pid"], row["window_us"], wsmon.CLASSES.index(row["class"]), row["t"],
                    row["bytes"]] for row in report("wss", data) if row["type"] == "wss")
@@ -116,7 +116,7 @@ def curves(consumer, data, *none):
     ok([[str(len(limits))]] == consumer.lines("curves", data) and len(knees) == len(limits) > 1,
        name + ": number of curves", limits, knees)
     for (pid, cls, size, rate, high), knee in zip(limits, knees):
-        # a limit of 0 cannot be asked for
+        # a limit of 0 cannot be given
         at, *more = sorted(report("sizing", data, "--class", cls, "--limit", max(size, "1", key=int)),
                            key=lambda row: row["limit"] != int(size))
         marked = [row["limit"] for row in [at, *more] if row["mark"] == "enough"]
@@ -150,7 +150,7 @@ def files_and_streams(consumer, d):
 
 
 def symbols(root):
-    """The map, the header and the library have the same functions."""
+    """The version map, the header and the library have the same functions."""
     with open(os.path.join(LIB, "libwsmon.map")) as f:
         in_map = re.findall(r"^\t(\w+);$", f.read(), re.M)
     with open(os.path.join(LIB, "libwsmon.h")) as f:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""wsmo mem: against smaps_rollup, page frames and /proc/meminfo; text that is copied; odd processes.
+"""wsmo mem: against smaps_rollup, page frames and /proc/meminfo; text that is copied; odd
+processes.
 
-Figures of other processes change while wsmo runs, as it maps libraries, too. So where they are to
-agree exactly, wsmo reads a copy of /proc (--sysroot).
+Memory of other processes changes while wsmo runs, as it maps libraries, too. So for exact
+comparisons wsmo reads a copy of /proc (--sysroot).
 """
 import contextlib
 import json
@@ -21,7 +22,7 @@ from command import Directory, fails, golden, ok, parsed, run, same_numbers, ski
 KIB, MIB = 1 << 10, 1 << 20
 ROOT = not os.geteuid()
 
-# A parent and two children that share anonymous memory, a part of which one wrote; tmpfs; sparse
+# A parent and two children that share anonymous memory, partly written by one; tmpfs; sparse
 FAMILY = r"""import ctypes, mmap, os, signal
 shared = mmap.mmap(-1, 8 << 20)
 private = mmap.mmap(-1, 16 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -47,7 +48,7 @@ while True:
 
 @contextlib.contextmanager
 def processes(code, nr=1, *args):
-    """Processes that run Python code, each of which has printed a line; yields their pids."""
+    """Processes that run Python code, and have printed a line; yields their pids."""
     p = subprocess.Popen([sys.executable, "-c", code, *args], stdout=subprocess.PIPE,
                          stdin=subprocess.PIPE, start_new_session=True)
     try:
@@ -68,7 +69,7 @@ def total(found, field):
 
 
 def kib(text):
-    """{key: bytes, all of that key added} of smaps, smaps_rollup or meminfo"""
+    """{key: sum in bytes} of smaps, smaps_rollup or meminfo"""
     sums = {}
     for key, n in re.findall(r"^(\w[\w()]*): +(\d+) kB$", text, re.M):
         sums[key] = sums.get(key, 0) + int(n) * KIB
@@ -81,7 +82,7 @@ def read(path):
 
 
 class Proc(Directory):
-    """Another root with a /proc of ours."""
+    """A root directory with a fake /proc."""
 
     def add(self, pid, smaps, comm="fake", start=1, **files):
         os.makedirs(self.path("proc", str(pid)))
@@ -114,7 +115,7 @@ def mapping(start, size, perms="rw-p", path="", inode=0, dev="00:00", flags="rd 
 
 
 def test_rollup():
-    """Of each process the sums are exactly those of the kernel."""
+    """The sums of each process are exactly the kernel's."""
     with processes(FAMILY, 3) as pids, Proc() as d:
         time.sleep(0.2)
         for pid in pids:
@@ -146,7 +147,7 @@ def test_rollup():
 
 
 def frames(pids):
-    """Each page once: the frames of all mappings, by pagemap, without the zero pages."""
+    """All page frames, each once, of all mappings, by pagemap, without zero pages."""
     seen = set()
     with open("/proc/kpageflags", "rb") as flags:
         for pid in pids:
@@ -189,7 +190,7 @@ def test_each_page_once():
         ok("3 processes: " in text and "by its frame" in text, "it says how", text)
 
 
-# What a parent and its child share: 64 MiB, and a file of 32 MiB
+# A parent and its child share 64 MiB, and a file of 32 MiB
 SHARERS = """import mmap, os, sys, tempfile
 mem = bytearray(os.urandom(1 << 20)) * 64
 file = tempfile.TemporaryFile()
@@ -204,8 +205,8 @@ sys.stdin.read()
 
 
 def test_meminfo():
-    """What is mapped in addition is as much in /proc/meminfo. The sums are not the same: wsmo counts its
-    own memory, too, and cannot read each process."""
+    """Additional mappings have the same size in /proc/meminfo. The sums differ: wsmo counts its own
+    memory, too, and cannot read each process."""
     if not ROOT:
         skip("meminfo", "needs root")
         return
@@ -251,7 +252,7 @@ signal.pause()
 
 
 def test_text_relocations():
-    """The paper's case: a library built without -fPIC has text of its own in each process."""
+    """The paper's case: a library built without -fPIC has copied text in each process."""
     if not shutil.which("gcc"):
         skip("text relocations", "there is no gcc")
         return
@@ -264,7 +265,7 @@ def test_text_relocations():
             if built.returncode:
                 skip("text of lib%s.so" % name, built.stderr.decode()[:60])
                 continue
-            # two of them: text of one process alone is private without being a copy
+            # two users: text of a single process is private without being a copy
             with processes(USER, 3, library) as pids, processes(USER, 3, library) as more:
                 time.sleep(0.2)
                 pids = ",".join(map(str, pids + more))
@@ -306,7 +307,7 @@ def odd_tree(d):
           mapping(0xffffffffff600000, 4, "--xp", "[vsyscall]"),
           comm="a) (b\n" + ODD[:4],
           mountinfo="22 1 0:26 / /dev/shm rw - tmpfs tmpfs rw\n23 1 0:43 / /home rw shared:1 - btrfs /dev/x rw\n")
-    # no VmFlags, no last newline, numbers that no kernel says
+    # no VmFlags, no last newline, numbers that no kernel prints
     d.add(8, "1000-2000 r-xp 00000000 fe:00 5 /lib/x\nSize: 99999999999999999999999 kB\nRss: 18446744073709551615 kB\n"
           "Pss: -4 kB\nnonsense\nSwap: 4 kB\n3000-4000 rw-p 00000000 00:00 0\nRss: 4 kB\nPrivate_Dirty: 4 kB")
     d.add(9, "")
@@ -355,7 +356,7 @@ def test_odd(accept):
             data = d.read("x." + ending)
             ok(not res.returncode and not res.stderr and len(data) > 1000 and
                (ending != "svg" or b"/memfd:b" in data), "a picture: " + ending, res)
-    # an axis takes what is written at it for a format
+    # labels of an axis are formats
     for name, want in ("/tmp/%d%n 100%", "/tmp/%d%n 100%"), ("/tmp/a%%b", "/tmp/a%%b"), ("/\u00e9" + 47 * "x", "\u2026" + 47 * "x"):
         with Proc() as d:
             d.add(7, mapping(0x1000, 16, "rw-s", name, 6, "00:1a", Rss=16, Pss=16, Private_Dirty=16))
@@ -384,7 +385,7 @@ def test_documented():
     ok(not bad and set(kinds) == {"mem", "mem_page", "mem_growth"}, "JSON is as documented", *bad[:3])
 
 
-# The main thread exits, another one lives on, under a name that /proc/PID/stat shows as it is; 60 is
+# The main thread exits, another lives on, with a name that /proc/PID/stat shows as it is; 60 is
 # exit() of one thread on x86-64, 93 elsewhere
 NO_LEADER = r"""import ctypes, mmap, os, platform, threading, time
 m = mmap.mmap(-1, 24 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -401,7 +402,7 @@ ctypes.CDLL(None).syscall(60 if platform.machine() == "x86_64" else 93, 0)
 
 
 def test_no_leader():
-    """Of a process whose main thread has exited, the others have the memory."""
+    """If the main thread has exited, the memory is that of the other threads."""
     with processes(NO_LEADER) as (pid,):
         found, res = rows("-p", str(pid))
         ok(not res.returncode and not res.stderr and total(found, "resident") > 24 * MIB and

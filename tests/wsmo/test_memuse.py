@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""wsmo mem: processes that vanish, other users, pages, growth, what is in use, a thousand processes."""
+"""wsmo mem: processes that vanish, other users, pages, growth, use, a thousand processes."""
 import os
 import random
 import re
@@ -16,7 +16,7 @@ from test_mem import MIB, ROOT, Proc, kib, mapping, processes, read, rows, total
 
 WAIT = "import os, signal; os.write(1, b'%d\\n' % os.getpid()); signal.pause()"
 LEFT_OUT = rb"(wsmo: \d+ of \d+ processes (may not be read|ended meanwhile) and are left out.*\n)*"
-# no process can have these ids
+# above any process id
 NOBODY = 4194305, 4194306
 PLAIN = os.path.join(TOP, "out", "bin", "wsmo")
 
@@ -28,8 +28,8 @@ kill $!
 
 
 def test_vanish():
-    """Processes that come and go are no error."""
-    # root has no others to read there
+    """Processes may come and go without an error."""
+    # a pid namespace of its own: root could read all other processes
     alone = ["unshare", "--pid", "--fork", "--mount-proc"] if ROOT else []
     with subprocess.Popen([*alone, "sh", "-c", VANISH, WSMO], start_new_session=True, env=ENV,
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as p:
@@ -117,7 +117,7 @@ def test_growth():
         ok(not res.returncode and first["type"] == "mem_growth" and first["low"] > MIB and
            first["bytes"] - first["first"] > MIB and first["high"] > first["growth"] > first["low"],
            "what grows", first, res.stderr)
-        # on a busy machine it may hardly run for a second
+        # on a busy machine it may hardly run within a second
         for span in "1s", "4s", "16s":
             text = run("mem", "-p", str(pid), "--growth", span).stdout
             if b"MiB/s (" in text:
@@ -151,7 +151,7 @@ def recording(real, group=False, comm=b"fake"):
 
 
 def test_ended():
-    """What was recorded has ended since: its memory is missing"""
+    """The recorded process has ended: its memory is missing"""
     with Proc() as d:
         d.add(7, mapping(HEAP, 2048, "rw-p", "[heap]", Rss=2048, Pss=2048, Private_Dirty=2048))
         found, res = rows("--sysroot", d.name, "-i", "-", stdin=recording(time.time_ns()))
@@ -201,7 +201,8 @@ def test_in_use():
 
 
 def test_outside(d):
-    """A recording names its cgroup, which may be anything: no way out of cgroups, no pipe is waited for."""
+    """A recording names its cgroup, any text: no path leaves the cgroups, and no pipe is waited
+    for."""
     device = fakedevice.Device(d)
     for name in "evil", "cgroups/pipe", "cgroups/a..b":
         os.mkdir(d.path(name))
@@ -228,7 +229,7 @@ signal.pause()
 
 
 def test_thousand():
-    """A thousand processes: time beside that of reading the same files."""
+    """A thousand processes: compared with the time of reading the same files."""
     if not os.path.exists(PLAIN):
         skip("a thousand processes", "out/bin/wsmo is not built")
         return
@@ -246,7 +247,7 @@ def test_thousand():
             subprocess.run([PLAIN, "mem", "--top", "3", "-p", ",".join(pids)], env=ENV, check=True,
                            stdout=subprocess.PIPE)
             took = os.times()
-            # CPU time: others run here, too
+            # CPU time: other processes run here, too
             reading = plain.user + plain.system - cpu.user - cpu.system
             ours = took.children_user + took.children_system - plain.children_user - plain.children_system
             print("# %d processes: %.2f s, %.2f s of CPU; reading smaps alone %.2f s, %.2f s" % (
@@ -265,7 +266,7 @@ def read_group(pid):
 
 
 def test_damaged():
-    """What the kernel never says must not do harm."""
+    """Output that no kernel gives does no harm."""
     rng = random.Random(1)
     text = read("/proc/self/smaps")
     bad = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where wsmo writes: standard output, links, pipes, devices, what others own, and what is left."""
+"""Output of wsmo: standard output, links, pipes, devices, files of others, and remains."""
 import os
 import resource
 import signal
@@ -19,7 +19,7 @@ NOBODY = 65534
 
 
 def writers(d, m, name):
-    """Every command that writes a file, and what it needs; @name without its ending"""
+    """Every command that writes a file, and its needs; @name without its ending"""
     data = d.write("in", samples.main())
     yield name, ("record", "--debugfs", m.dir.name, "-q", "-o", name, "--", "true")
     yield name, ("export", "chrome", "-i", data, "-o", name)
@@ -69,7 +69,7 @@ def test_standard_output():
 
 
 def refused(d, name, what, precious=False):
-    """No command writes there."""
+    """No command writes to this file."""
     for file, command in modules(d, d.path("out", name)):
         mine = os.path.join(d.path("out"), os.path.basename(file))
         if mine != d.path("out", name) and not os.path.lexists(mine):
@@ -104,7 +104,7 @@ def test_links():
         os.rmdir(d.path("out", "x"))
         if os.geteuid():
             return skip("block devices, files of others", "not root")
-        # a loop device that is not there: whatever is written to it is lost
+        # a loop device without a file: output to it would be lost
         os.mknod(d.path("out", "x"), stat.S_IFBLK | 0o600, os.makedev(7, 250))
         refused(d, "x", "neither a file nor a pipe nor a terminal")
         os.unlink(d.path("out", "x"))
@@ -123,7 +123,8 @@ def test_links():
 
 
 def test_meanwhile():
-    """What somebody else puts in the place while the file is written stays, where everybody may put files."""
+    """A file put in the place by another user while wsmo writes stays, in directories open to
+    all."""
     if os.geteuid():
         return skip("files that others put in the place", "not root")
     for user, status in (NOBODY, 1), (0, 0):
@@ -163,7 +164,8 @@ def test_pipes():
 
 
 def test_killed():
-    """A recording that ends before it has something leaves nothing; one that has, what it has."""
+    """A recording that ends before its first data leaves no file; later it leaves the data so
+    far."""
     for signals in (signal.SIGKILL,), (signal.SIGINT, signal.SIGINT):
         with fake(script=lambda m, pids: m.asked(5)) as (d, m):
             p = start(d, m, "-q", "-p", str(os.getpid()))
@@ -228,7 +230,7 @@ def test_limits():
 
 
 def test_foreign():
-    """What is not a recording is neither renamed nor removed; nor what is none of this series"""
+    """Files that are no recordings, or not of this series, are neither renamed nor removed"""
     for options, name in (("--rotate=5s",), "data.1"), (("--rotate=5s", "--keep=1"), "data"), ((), "data"), ((), "data.old"):
         with fake(script=player(20)) as (d, m):
             d.write("data", r.header(1))
@@ -252,7 +254,7 @@ def test_foreign():
 
 
 def test_modes():
-    """What replaces a file is for no others than that was; a recording is for its owner alone."""
+    """A new file is open to no more users than the old one; a recording only to its owner."""
     with Directory() as d:
         for file, command in modules(d, d.path("x")):
             for old in 0o600, 0o640, 0o666:
@@ -314,7 +316,7 @@ def test_live():
 
 
 def test_calls(d):
-    """In which order a file gets its place, and is on the disk; also without O_TMPFILE"""
+    """The order of syncing a file and putting it in its place; also without O_TMPFILE"""
     library = preloaded(d, "noname.c")
     data = d.write("in", samples.main())
     os.mkdir(d.path("out"))
@@ -382,7 +384,7 @@ def test_long_names():
 
 
 def test_stuck():
-    """A reader that does not read: signals end wsmo, and the command that it runs."""
+    """A reader that does not read: signals end wsmo, and its command."""
     for sig in signal.SIGINT, signal.SIGTERM:
         with fake() as (d, m):
             reader, writer = os.pipe()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The way to a fleet's dashboard: export writes files, Debian's node_exporter reads them, Debian's
-prometheus scrapes that, and every query of the dashboard in contrib/ has an answer."""
+"""From export to a fleet's dashboard: export writes files, Debian's node_exporter reads them,
+Debian's prometheus scrapes it, and every query of the dashboard in contrib/ has an answer."""
 import json
 import os
 import re
@@ -19,7 +19,7 @@ from fakedevice import Device
 from fakemodule import Stream, now
 from test_export import start
 
-# What Grafana puts into the queries: all of each, and the default of the window
+# Values of the queries' variables in Grafana: all of each, and the default window
 VARIABLES = {"$instance": ".+", "$comm": ".+", "$cgroup": ".+", "$window": "0.1"}
 
 
@@ -43,7 +43,7 @@ def get(port, path, **params):
 
 
 def query(port, expr):
-    """Return: the samples, or what went wrong"""
+    """Return: the samples, or the error"""
     text = get(port, "/api/v1/query", query=expr)
     try:
         return json.loads(text)["data"]["result"]
@@ -72,7 +72,7 @@ def concrete(expr):
 
 
 class Files:
-    """Both exporters, writing into one directory: of processes, and of cgroups"""
+    """Both exporters, for processes and for cgroups, write into one directory"""
 
     def __init__(self, d):
         os.mkdir(d.path("debugfs"))
@@ -106,7 +106,7 @@ class Files:
         return out
 
     def whole(self):
-        """Figures are in both"""
+        """Are all metrics in both files?"""
         return all("wsmon_working_set_bytes{" in text for text in self.texts())
 
     def close(self):
@@ -187,7 +187,7 @@ def test_unit():
         res = subprocess.run(["systemd-analyze", "verify", "--man=no", path],
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         ok(res.returncode == 0 and not res.stdout, "systemd accepts the unit", res.stdout.decode())
-    # the options it has are those of the command: what is missing is the device
+    # the options are valid: only the device is missing
     res = run(*args.replace("$OPTIONS", options).replace("/var/lib/prometheus/node-exporter", "/nowhere").split(),
               "--window", "junk")
     ok(res.returncode == 2 and b"junk" in res.stderr, "and wsmo its options", res)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the selftests share: which failures may be chance, what counts as skipped. Without the module."""
+"""The library of the selftests: which failures may be chance, which skip. Without the module."""
 import glob
 import os
 import subprocess
@@ -39,7 +39,7 @@ def fine():
 
 
 def selftest(code):
-    """Return: the exit status, and what it printed without comments"""
+    """Return: the exit status, and the output without comments"""
     p = subprocess.run([sys.executable, "-c", PRELUDE + code, TOP], stdout=subprocess.PIPE, text=True)
     return p.returncode, [line for line in p.stdout.splitlines() if "ok " in line]
 
@@ -51,7 +51,7 @@ def expect(what, code, status, *lines):
 
 
 def test_in_a_kernel(d):
-    """The kernel's kselftest has all of them, but for what needs the whole checkout"""
+    """The kernel's kselftest has all selftests, except those that need the whole checkout"""
     there = d.path("tools/testing/selftests/")
     os.makedirs(there)
     with open(there + "lib.mk", "w") as f:
@@ -65,7 +65,7 @@ def test_in_a_kernel(d):
 
 
 def restored():
-    """What the selftest of the workloads changes of the system, it restores when it is killed"""
+    """The workloads' selftest restores its changes of the system when killed"""
     paths = ("/proc/sys/vm/nr_hugepages",
              "/sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs")
 
@@ -75,7 +75,7 @@ def restored():
     p = subprocess.Popen([TOP + "/tests/workloads/selftest"], stdout=subprocess.PIPE,
                          stderr=subprocess.DEVNULL)
     p.stdout.readline()
-    # on a busy machine it takes a while until it gets there
+    # on a busy machine it takes a while to get there
     end = time.monotonic() + 100
     while settings() == before and time.monotonic() < end:
         time.sleep(0.01)

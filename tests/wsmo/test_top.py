@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""wsmo top: its screen in tmux, its tables without one, what it leaves behind."""
+"""wsmo top: its screen in tmux, its tables without a terminal, its remains."""
 import contextlib
 import csv
 import io
@@ -23,8 +23,8 @@ from terminal import TMUX, Terminal, order
 
 in_tmux = needs(TMUX, "there is no tmux")
 MIB = 1 << 20
-NOBODY = 4194305  # beyond the largest process id there can be
-ONCE = ("--interval", "1h")  # a screen that stays as it is
+NOBODY = 4194305  # above any process id
+ONCE = ("--interval", "1h")  # a screen that does not change
 FAST = ("--interval", "50ms")
 
 
@@ -47,7 +47,7 @@ def process(*args):
 
 
 def figures(pid, other=NOBODY):
-    """What interval() gets: a process with two windows, one with less, and regions."""
+    """Arguments of interval(): a process with two windows, one with less, and regions."""
     wss = []
     for p, mib in ((other, 4), (pid, 64)):
         for window, factor in ((1, 1), (60, 2)):
@@ -60,7 +60,7 @@ def figures(pid, other=NOBODY):
 
 
 def touches(pid):
-    """Records of who touches: three quarters by sleep's own code, and much too old ones."""
+    """WHO records: three quarters by sleep's own code, and much too old ones."""
     with open("/proc/%d/maps" % pid) as f:
         at = {os.path.basename(line.split()[-1]): int(line.split("-")[0], 16)
               for line in f if " r-xp " in line}
@@ -71,7 +71,7 @@ def touches(pid):
 
 
 def masked(text, pid):
-    """Without what differs from run to run: a process id, its resident size, clocks."""
+    """Without parts that differ between runs: process id, resident size, clocks."""
     text = text.replace("%7d" % pid, "    PID")
     text = re.sub(r"^(    PID sleep {11}(?: +[\d.]+[BKMG]){3}) {1,6}[\d.]+[KM]",
                   r"\1     RSS", text, flags=re.M)
@@ -110,7 +110,7 @@ def test_screens(accept):
         with watch(d, *ONCE) as t:
             for columns, lines in ((100, 24), (80, 12), (50, 8)):
                 t.resize(columns, lines)
-                # tmux tells wsmo when it likes; the last line is drawn last
+                # tmux tells wsmo late; the last line is drawn last
                 t.wait("q quit")
                 time.sleep(0.5)
                 golden(accept, "top.%dx%d.txt" % (columns, lines), masked(t.text(), p.pid))
@@ -132,7 +132,7 @@ def test_screens(accept):
             ok(good and text.isascii(), "trends without block characters", text)
 
 
-# The terminal becomes narrow once, between the drawing of a screen and the wait for what is next
+# The terminal becomes narrow once, between drawing a screen and the next wait
 RESIZE = b"""#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <poll.h>
@@ -166,7 +166,7 @@ int ppoll(struct pollfd *fds, nfds_t nr, const struct timespec *t, const sigset_
 
 @in_tmux
 def test_narrow():
-    """40 columns, also if the terminal becomes so at a bad moment; odd names."""
+    """40 columns, even if the change comes at a bad moment; odd names."""
     names = {NOBODY: b"\x1b" * 15}
     with process() as p, stream(*figures(p.pid), names=names) as d, Directory() as tmp:
         with watch(d, *ONCE, columns=40) as t:
@@ -181,7 +181,7 @@ def test_narrow():
             [WSMO, "top", "--debugfs", d.dir.name, *ONCE], stdin=theirs, stdout=theirs, start_new_session=True,
             env=dict(ENV, TERM="xterm", **preloaded(tmp, tmp.write("resize.c", RESIZE))))
         shown, end = b"", time.time() + 20
-        # it clears the screen, and draws as much as there is room for
+        # it clears the screen, and draws as much as fits
         while (shown.count(b"\x1b[2J") < 2 or b"HIGH" not in shown.split(b"\x1b[2J")[-1]) and time.time() < end:
             if select.select([ours], [], [], 0.1)[0]:
                 shown += os.read(ours, 65536)
@@ -251,7 +251,7 @@ def test_pause():
             t.keys("r")
             ok(t.wait("reversed")[0] and "77.0M" not in t.text(), "paused figures stay", t.text())
             t.keys("Space")
-            # an interval that came before the key would be left out
+            # an interval from before the key would be left out
             t.wait("reversed", without=("PAUSED",))
             d.show(wss, regions, cpu_ns=2 * 10 ** 9)
             ok(t.wait("77.0M", "% of one CPU")[0], "and go on", t.text())
@@ -327,7 +327,7 @@ def test_left_alone():
 
 @contextlib.contextmanager
 def fake(script):
-    """The module; script(module, pids) runs while monitoring does."""
+    """A fake module; script(module, pids) runs during monitoring."""
     def serve(m, pids):
         m.begin(pids)
         script(m, pids)

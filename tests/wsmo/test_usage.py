@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Command lines: help, version, what is refused, what manual pages tell."""
+"""Command lines: help, version, refusals, content of manual pages."""
 import os
 import re
 import shutil
@@ -34,8 +34,8 @@ def manual(name):
 
 
 def test_manuals():
-    """Each verb has a page, which has its options; options for how to monitor may be
-    in that of record, if it says so."""
+    """Each verb has a page with its options; options for monitoring may be in record's
+    page, if the verb's page says so."""
     overview, of_record = manual("wsmo"), manual("wsmo-record")
     for verb in run("--list-options").stdout.decode().split():
         text = run(verb, "--help").stdout.decode()
@@ -99,7 +99,7 @@ SENTENCES = (
 
 
 def test_sentences():
-    """What is mistaken most often: a sentence each, with what to write."""
+    """The most frequent mistakes: a sentence for each, with the correct text."""
     for args, status, words in SENTENCES:
         res = run(*args.split())
         ok(res.returncode == status and not res.stdout and words in res.stderr.decode(), "wsmo " + args,
@@ -114,7 +114,7 @@ def test_sentences():
 
 
 def test_cgroups():
-    """A name is found as it is, and as tables print it."""
+    """A cgroup is found by its name, and by the printed form of it."""
     name = "wsmo\\x2dtest-%d" % os.getpid()
     if os.getuid() or not cgroup_root() or not os.access(cgroup_root(), os.W_OK):
         skip("cgroups as they are printed", "no cgroups of version 2")
@@ -135,7 +135,7 @@ def test_cgroups():
 
 
 def test_processes():
-    """Which cannot be monitored, and lists of them."""
+    """Processes that cannot be monitored, and lists of them."""
     kernel = subprocess.run(["pgrep", "-P", "2"], stdout=subprocess.PIPE).stdout.decode().split()
     child = subprocess.Popen(["sleep", "60"])
     dead = subprocess.Popen(["true"])
@@ -161,7 +161,8 @@ def test_processes():
 
 
 def test_narrow():
-    """On a narrow terminal rows go on in the next lines; test_views has the views of report."""
+    """On a narrow terminal rows continue in the next lines; test_views tests the views of
+    report."""
     with Directory() as d, Proc() as tree:
         odd_tree(tree)
         recording = d.write("main", samples.main())
@@ -177,7 +178,7 @@ def test_narrow():
 
 
 def test_closed():
-    """Files that are opened while 0, 1 or 2 are closed do not get what is printed."""
+    """Files opened while 0, 1 or 2 are closed do not get the output."""
     with Directory() as d, Proc() as tree:
         odd_tree(tree)
         svg = d.path("a.svg")
@@ -205,7 +206,7 @@ def test_closed():
 
 
 def test_full():
-    """What is not a report can get lost, too."""
+    """Output other than reports can be lost, too."""
     for args in "--help", "help mem", "--version", "mem --help", "record --usage", "report -V", "act --list-options":
         with open("/dev/full", "wb") as f:
             res = run(*args.split(), stdout=f)

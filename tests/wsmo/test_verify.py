@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""wsmo sizing --verify, on fakes of a cgroup: what is set, measured, and restored."""
+"""wsmo sizing --verify, on a fake cgroup: limits that are set, measurements, restoring."""
 import contextlib
 import ctypes
 import json
@@ -24,8 +24,8 @@ LIMIT, KERNEL = 40 * MIB, 3 * MIB
 
 
 class Cgroup(threading.Thread):
-    """Files of one, whose counters rise by RATE refaults of memory a second, by those of FILES pages that
-    were read at WAITS faults, and by STALL of each second"""
+    """Files of a cgroup. Counters rise by RATE refaults of memory a second, by refaults of FILES
+    pages that were read at WAITS faults, and by STALL of each second"""
     RATE, FILES, WAITS, STALL = 300, 400, 20, 0.03
 
     def __init__(self, d, anon=30 * MIB, pressure=0.5):
@@ -118,7 +118,7 @@ def test_restores():
         with fake() as (d, c):
             p = start(d, seconds="30s")
             was_set = wait_for(lambda: c.high() != "max")
-            # as the terminal does, to the whole group
+            # a terminal sends it to the whole group
             os.killpg(p.pid, sig)
             out, err = p.communicate()
             ok(was_set and wait_for(lambda: c.high() == "max"), "restored after %s" % sig.name, c.high(), err)
@@ -130,7 +130,7 @@ def test_restores():
         with open("/proc/%d/task/%d/children" % (p.pid, p.pid)) as f:
             os.kill(int(f.read().split()[0]), signal.SIGKILL)
         out, err = p.communicate()
-        # on a busy machine maybe before it could say that it has set the limit
+        # on a busy machine it may have ended before the message that the limit is set
         ok((p.returncode == 0 or b"its process died" in err) and c.high() == "max",
            "restored if its guard is killed", err, c.high())
     with fake() as (d, c):
@@ -160,7 +160,7 @@ def test_restores():
 
 
 def own_run():
-    """A /run of our own: another wsmo sizing on this machine would restore what is left"""
+    """A /run of its own: another wsmo sizing on this machine would restore the limits"""
     if not os.geteuid() and not ctypes.CDLL(None).unshare(CLONE_NEWNS):
         subprocess.run(["mount", "--make-rprivate", "/"], check=True)
         subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run"], check=True)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""wsmo record --sizing and wsmo sizing --verify on a live kernel: what refaults take, a limit that is
-set, felt and taken back."""
+"""wsmo record --sizing and wsmo sizing --verify on a live kernel: the cost of refaults, and a limit
+that is set, felt and taken back."""
 import json
 import os
 import signal
@@ -29,7 +29,7 @@ def lines(*command):
 
 
 def workload(path):
-    """Pages by Zipf's law, in the cgroup"""
+    """Accesses pages by Zipf's law, in the cgroup"""
     with open(path + "/../cgroup.subtree_control", "w") as f:
         f.write("+memory")
 
@@ -56,7 +56,7 @@ def verified():
             assert found[0]["refaults"] > 100 and "zram0, contents of the targets" in found[0]["text"], found
             assert 1000 < found[0]["median_ns"] <= 10 * found[0]["mean_ns"] < 10**9, found
             assert not [x for x in os.listdir(path + "/..") if x.startswith("wsmo-")]
-            # as do the members of a cgroup
+            # with --cgroup it measures as well
             subprocess.run(["wsmo", "record", "-q", "--sizing", "--window", "1s", "-d", "1", "-o", FILE + ".cgroup",
                             "--cgroup", path], check=True)
             assert any("contents of the targets" in x["text"] for x in lines(
@@ -69,10 +69,10 @@ def verified():
             print("# " + json.dumps(x))
             assert read(path, "memory.high") == "max"
             assert x["limit"] == limit <= x["high"] < limit + 16 * MIB, x
-            # memory.high is a bound that reclaim follows, not a wall
+            # memory.high throttles: it may be exceeded for a while
             assert x["memory"] < 1.2 * limit, x
             assert x["anon_per_s"] > 10 and x["slowdown"] > 0 and 0 <= x["stalled"] < 1, x
-            # predicted of what was recorded without a limit
+            # the prediction is from a recording without a limit
             assert 0 < x["predicted_low_per_s"] / 2 < x["refaults_per_s"] < 2 * x["predicted_high_per_s"], x
             assert x["predicted_high_per_s"] < 10 * x["predicted_low_per_s"], x
             for sig in signal.SIGINT, signal.SIGKILL:

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * bursting.c - 8 MiB in use in rest_here(), and twice for a second 64 MiB in
- * burst_here(); or what is asked for:
+ * burst_here(); or as the arguments say:
  *
- * bursting [BASE TOP REST BURST TIMES [FIRST]]: MiB, seconds, and how long it
- * rests the first time. Where FIRST is negative, bursts give their memory back.
- * Prints when each began, on CLOCK_MONOTONIC.
+ * bursting [BASE TOP REST BURST TIMES [FIRST]]: MiB, seconds, and the length of
+ * the first rest. If FIRST is negative, bursts give their memory back.
+ * Prints the start of each burst, on CLOCK_MONOTONIC.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * forks.c - forks upon SIGUSR1: forks short N: N children that end at once, every other one
- * with a child of its own; forks long N: N children that wait for SIGTERM; forks storm: as
+ * with a child of its own; forks long N: N children that wait for SIGTERM; forks storm:
  * short, without end. Prints "done".
  */
 #include <signal.h>

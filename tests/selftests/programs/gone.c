@@ -2,19 +2,19 @@
 /*
  * gone.c HOW MIB HOT TRUTH - memory that is used and given back, over and over
  *
- * Has MIB of memory, of pages of 4 KiB, and writes the first HOT of them each 10 ms. Each 37 ms
+ * Has MIB of memory in pages of 4 KiB, and writes the first HOT MiB each 10 ms. Each 37 ms, by HOW:
  *
- *	unmapped	a MiB is mapped where nothing was before, used, and unmapped after 20 ms
- *	returned	likewise, in a mapping that stays, by MADV_DONTNEED
+ *	unmapped	a MiB is mapped at unused addresses, used, and unmapped after 20 ms
+ *	returned	likewise, by MADV_DONTNEED in a mapping that stays
  *	copied		128 pages are mapped, used and unmapped; and each 400 ms a child is forked, which
- *			lives for 200, so that what is written is copied
+ *			lives for 200 ms, so that written pages are copied
  *	faulted		128 pages are mapped, used and unmapped; all else is made read-only and writable
  *			again, so that each write is a fault
- *	freed		64 pages of the memory, which all is written, are unmapped
+ *	freed		64 pages of the memory, all of which is written, are unmapped
  *	kept		nothing happens
  *
- * Writes lines "truth TIME BYTES 0" to the file TRUTH, with what was used in the last 500 ms, and
- * prints how often something happened, until SIGTERM.
+ * Until SIGTERM it writes lines "truth TIME BYTES 0" to the file TRUTH: the memory used in the last
+ * 500 ms. At the end it prints how often something happened.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -70,11 +70,11 @@ static void sleep_until(long long due)
 static void use(char *p, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i += PAGE)
-		/* a store alone: reading first would fault twice */
+		/* a store alone: a read first would fault twice */
 		*(volatile unsigned long *)(p + i) = i;
 }
 
-/* What was used within the window: the same page only once */
+/* Memory used within the window; each page counts once */
 static size_t truth_now(long long now)
 {
 	size_t sum = hot;
@@ -84,7 +84,7 @@ static size_t truth_now(long long now)
 	return sum;
 }
 
-/* Use memory that was never used, and give it back. */
+/* Use new memory, and give it back. */
 static void use_and_give_back(void)
 {
 	char *p = room + at;
@@ -102,7 +102,7 @@ static void use_and_give_back(void)
 		err(1, "giving it back");
 }
 
-/* Give back what was used all the time. */
+/* Give back memory that was used all the time. */
 static void give_back_old(void)
 {
 	if (size - chunk < 2 * chunk)
@@ -173,7 +173,7 @@ int main(int argc, char **argv)
 				      mprotect(mem, size, PROT_READ | PROT_WRITE)))
 			err(1, "mprotect");
 		use(mem, hot);
-		/* a truth is of a window of a second at most */
+		/* the window of a truth is a second at most */
 		if (now_ns() - begin > 2 * WINDOW) {
 			fprintf(truth, "truth %lld %zu 0\n", now_ns(), truth_now(now_ns()));
 			fflush(truth);

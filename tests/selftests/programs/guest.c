@@ -4,8 +4,8 @@
  *
  * The process touches its memory once, prints the address and waits for a line on
  * standard input. Then it makes a virtual machine (KVM) of that memory, which writes
- * to every page ten times a second, and prints "running" after the first time.
- * The process itself does not touch the memory any more. Ends with 77 without KVM.
+ * to every page ten times a second, and prints "running" after the first pass. From
+ * then on the process itself does not touch the memory. Exits with 77 without KVM.
  */
 #include <err.h>
 #include <fcntl.h>

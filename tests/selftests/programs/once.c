@@ -3,13 +3,13 @@
  * once.c - "once KIND MIB": uses memory that is easily counted twice, or not at all
  *
  * zero		reads memory that was never written: it maps the zero page
- * huge-zero	likewise, the huge one
+ * huge-zero	likewise, the huge zero page
  * hugetlb	private memory of hugetlbfs, half of it idle
  * shared-hugetlb	likewise, shared
  * file		a file in memory, mapped three times, all used
  * ksm		pages with the same contents, which the kernel merges
  *
- * Prints "ready" when all is there. Uses it until it is killed.
+ * Prints "ready" when all memory is there. Uses it until killed.
  */
 #define _GNU_SOURCE
 #include <err.h>

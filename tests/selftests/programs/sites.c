@@ -2,7 +2,7 @@
 /*
  * sites.c - allocates known bytes at ten places, then uses a known part of each, over and over
  *
- * usage: sites SECONDS, of use. Prints a line "function live used" for each place.
+ * usage: sites SECONDS (of use). Prints a line "function live used" for each place.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -20,7 +20,7 @@ struct place {
 	const char *name;
 	size_t chunk;		/* bytes of an allocation */
 	size_t nr;		/* allocations */
-	size_t used;		/* those of them that are used; of a mapping: bytes */
+	size_t used;		/* allocations that are used; of a mapping: bytes */
 	void *(*one)(size_t chunk);
 	char **at;
 };
@@ -103,7 +103,7 @@ static void *fill(void *arg)
 		if (!p->at[i])
 			abort();
 		memset(p->at[i], 1, p->chunk);
-		/* what is gone again is nobody's */
+		/* freed memory counts for no place */
 		free(p->one == site_small ? p->one(p->chunk) : NULL);
 	}
 	return NULL;
@@ -129,7 +129,7 @@ int main(int argc, char **argv)
 	time_t end;
 	size_t i;
 
-	/* a huge page that is touched anywhere counts in full */
+	/* a huge page would count in full, wherever it is touched */
 	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	for (i = 0; i < PLACES; i++) {
 		struct place *p = &places[i];

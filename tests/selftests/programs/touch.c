@@ -4,12 +4,13 @@
  *
  * Thread alpha reads 8 MiB with read_a(), and accesses every fourth page of 16 MiB with
  * copy_e(): it reads one, and writes the next in another line. Thread beta writes 4 MiB with
- * write_b(), and accesses pages of other 4 MiB in random order, three with read_c() for one
- * with write_c(). 8 MiB more are accessed once upon SIGUSR1. Prints what is where; upon
- * SIGTERM, whether each write had its effect.
+ * write_b(), and accesses the pages of another 4 MiB in random order, three with read_c()
+ * for each with write_c(). Another 8 MiB are accessed once upon SIGUSR1. Prints the
+ * addresses; upon SIGTERM, whether each write had its effect.
  *
- * "touch mixed": all in the 16 MiB, pages of one beside those of others at random. Of 4096,
- * read_a() has 1600, write_b() 800, and 800 others have read_c() 15 times for one write_c().
+ * "touch mixed": all in the 16 MiB, the pages of each function at random. Of 4096 pages
+ * read_a() has 1600, write_b() 800, and another 800 have read_c() 15 times for one
+ * write_c().
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -34,7 +35,7 @@ static unsigned char array_c[4 * MIB] __attribute__((aligned(PAGE)));
 static unsigned char array_d[8 * MIB] __attribute__((aligned(PAGE)));
 static unsigned char array_e[16 * MIB] __attribute__((aligned(PAGE)));
 
-/* Pages of an array that a function accesses */
+/* Pages of an array accessed by a function */
 struct pages {
 	size_t nr;
 	unsigned short page[PAGES_E];

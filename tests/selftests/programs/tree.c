@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * tree.c WORKERS OWN SHARED FILE COPIED WRITTEN USERS LIVES_MS IDLE - a tree of processes
- * that use, every 50 ms, sizes in MiB: each OWN of private memory, the first USERS workers
- * SHARED of a memfd and FILE of a file (argument 10), and all COPIED of memory that the
- * parent filled before they were forked, of which each has written WRITTEN itself. With
- * LIVES_MS the workers live for so long, and new ones follow. Each uses IDLE only once. Prints what all use together, in KiB,
- * once all have filled their memory; the programs themselves use a little more.
+ *
+ * Every 50 ms each worker uses, in MiB: OWN of private memory; COPIED of memory that the parent
+ * filled before it forked, of which the worker has written WRITTEN; the first USERS workers
+ * also SHARED of a memfd, and FILE of a file (argument 10). IDLE is used only once. With LIVES_MS
+ * workers live for so long, and new ones follow. When all have filled their memory, prints the
+ * memory in use by all together, in KiB; the programs themselves use a little more.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -62,12 +63,12 @@ static void worker(int nr, int users, long lives_ms)
 	char *once = map(idle, MAP_PRIVATE, -1);
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* it may have been killed before */
+	/* the parent may have been killed before prctl() */
 	if (getppid() != parent)
 		_exit(0);
 	fill(copied_mem, written);
 	fill(once, idle);
-	/* two mappings, with pages of one anon_vma */
+	/* two mappings, whose pages have one anon_vma */
 	fill(mem, own);
 	madvise(mem, own / 2, MADV_DONTDUMP);
 	if (write(filled[1], "", 1) != 1)
@@ -105,7 +106,7 @@ int main(int argc, char **argv)
 		file_mem = map(file, MAP_PRIVATE, open(argv[10], O_RDONLY));
 	copied_mem = map(copied, MAP_PRIVATE, -1);
 	fill(copied_mem, copied);
-	/* whoever monitors has begun */
+	/* a byte on standard input: the monitor has begun */
 	if (!getchar() || pipe(filled))
 		return 1;
 	for (; nr < workers; nr++) {

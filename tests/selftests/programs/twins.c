@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * twins.c - two processes with one address space: of 16 MiB one uses the first 4,
- * the other the next 4, every 100 ms, or the milliseconds that are its argument. Prints
+ * twins.c - two processes with one address space: of 16 MiB the first uses the first 4,
+ * the second the next 4, every 100 ms, or as many ms as its argument says. Prints
  * both ids. The first executes sleep upon SIGUSR1.
  */
 #define _GNU_SOURCE
@@ -28,7 +28,7 @@ static void usr1(int sig)
 	over = 1;
 }
 
-/* Also as the other process: nothing of libc that keeps a state */
+/* Both processes run it: no functions of libc that have state */
 static int use(void *part)
 {
 	while (!over || part != memory) {

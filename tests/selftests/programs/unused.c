@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * unused.c HOW MIB HOT TRUTH - memory that is not used, and what the kernel does to it
+ * unused.c HOW MIB HOT TRUTH - memory that is not used while the kernel changes its entries
  *
- * Touches MIB of memory once, in pages of 4 KiB, and after a second the first HOT of them
- * each 50 ms, so these are its working set. Meanwhile something happens to 2 MiB after 2 MiB, one
- * each 100 ms, and the program accesses none of it but the first HOT:
+ * Touches MIB of memory once, in pages of 4 KiB, and after a second the first HOT MiB each
+ * 50 ms: they are its working set. Meanwhile something happens to one block of 2 MiB after the
+ * other, each 100 ms; the program accesses nothing but the first HOT MiB. HOW:
  *
- *	collapse	they are made huge pages, by MADV_COLLAPSE
- *	shared		likewise, of shared memory
- *	allowed		they may become huge pages: khugepaged makes some of them
- *	merged		KSM may merge their pages, which are alike
- *	protected	they are made read-only, and writable again
- *	split		they are huge pages, and of each the last page is unmapped
- *	moved		they are moved to another address and back
+ *	collapse	the block is made a huge page, by MADV_COLLAPSE
+ *	shared		likewise, in shared memory
+ *	allowed		it may become a huge page: khugepaged makes some of them
+ *	merged		KSM may merge its pages, which are alike
+ *	protected	it is made read-only, and writable again
+ *	split		it is a huge page, whose last page is unmapped
+ *	moved		it is moved to another address and back
  *	forked		a child is forked that touches nothing
  *	none		nothing happens
  *
- * Writes lines "truth TIME BYTES 0" to the file TRUTH, and prints what was done, until SIGTERM.
+ * Until SIGTERM it writes lines "truth TIME BYTES 0" to the file TRUTH; at the end it prints how
+ * often something happened.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -117,7 +118,7 @@ int main(int argc, char **argv)
 	madvise(mem, size, small ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
 	for (i = 0; i < size; i += PAGE)
 		*(volatile unsigned long *)(mem + i) = strcmp(how, "merged") ? i + 1 : i < hot ? i + 1 : 7;
-	/* MADV_COLLAPSE refuses where huge pages are forbidden */
+	/* MADV_COLLAPSE fails where huge pages are forbidden */
 	if (!strcmp(how, "collapse") || !strcmp(how, "shared"))
 		madvise(mem, size, MADV_HUGEPAGE);
 	begin = now_ns() + 1000 * MSEC;
@@ -128,7 +129,7 @@ int main(int argc, char **argv)
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 		for (i = 0; i < hot; i += PAGE)
 			++*(volatile unsigned long *)(mem + i);
-		/* a truth is of a window of a second at most */
+		/* the window of a truth is a second at most */
 		if (round > 20) {
 			fprintf(truth, "truth %lld %zu 0\n", now_ns(), hot);
 			fflush(truth);

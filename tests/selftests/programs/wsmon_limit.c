@@ -2,12 +2,13 @@
 /*
  * wsmon_limit.c - how fast the Accessed bits of pages can be read at all
  *
- * Reads those of pages of a process, one in each of as many equal parts of a range, in
- * address order, with the mmap lock held once and a descent for each page table: what every
- * walk has to do, and nothing else. Nothing is locked in between, cleared or remembered.
+ * Reads the bits of one page in each of as many equal parts of a range as there are
+ * samples, in address order, with the mmap lock held once and one descent for each page
+ * table: every walk has to do as much. Between samples it locks, clears and remembers
+ * nothing.
  *
- * Parameters: pid, start, pages, samples. When it is loaded: ns, of the fastest of 20
- * passes, and young, how many bits were set.
+ * Parameters: pid, start, pages, samples. Results after loading: ns, of the fastest of 20
+ * passes, and young, the number of set bits.
  */
 #include <linux/ktime.h>
 #include <linux/mm.h>

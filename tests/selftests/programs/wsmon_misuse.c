@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_misuse.c - uses sessions of include/wsmon_kernel.h as nobody should
+ * wsmon_misuse.c - misuses the sessions of include/wsmon_kernel.h
  *
- * Its init watches the process that loads it, and fails if what comes of it is wrong. With
- * pid=PID it watches that one until it is unloaded, and waits for its end in a record, or, with
- * stall_ms=MS, so long in the first record.
+ * Its init watches the process that loads it, and fails if a result is wrong. With pid=PID it
+ * watches that process until it is unloaded, and waits for its end in a record function; with
+ * stall_ms=MS it waits for MS ms in the first record instead.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -36,7 +36,7 @@ static bool in_vain;
 module_param(in_vain, bool, 0444);
 MODULE_PARM_DESC(in_vain, "the process did not end");
 
-/* What is known of records */
+/* Records seen */
 static struct {
 	struct wsmon_client *session;
 	struct pid *tgid;
@@ -67,7 +67,7 @@ static void misuse_record(void *private, const struct wsmon_record *rec)
 	WRITE_ONCE(seen.inside, false);
 }
 
-/* Return: -EINVAL if a call did not return what it should */
+/* Return: -EINVAL if a call did not return the expected value */
 static int expect(const char *what, long got, long wanted)
 {
 	if (got == wanted)
@@ -76,7 +76,7 @@ static int expect(const char *what, long got, long wanted)
 	return -EINVAL;
 }
 
-/* Is anything called that was said to have ended? */
+/* After a session's end none of its functions may be called */
 static int expect_silence(const char *what)
 {
 	int before = atomic_read(&seen.records);
@@ -131,7 +131,7 @@ static int while_it_runs(struct wsmon_client *s)
 	return err;
 }
 
-/* Stop while the function runs, and go on. */
+/* Stop a session while its function runs, and let the function go on. */
 static int stop_slowly(struct wsmon_client *s)
 {
 	int err;
@@ -159,7 +159,7 @@ static void misuse_nothing(void *private, const struct wsmon_record *rec)
 {
 }
 
-/* As many as there may be; others may have some. */
+/* As many sessions as there may be; others may have some. */
 static int too_many(void)
 {
 	struct wsmon_client *s[64];
@@ -175,7 +175,7 @@ static int too_many(void)
 	return err;
 }
 
-/* Have all threads of a process ended, and was it not reaped? */
+/* Have all threads of a process ended, and is it still to be reaped? */
 static bool is_ending(struct pid *tgid)
 {
 	struct task_struct *leader;
@@ -188,7 +188,10 @@ static bool is_ending(struct pid *tgid)
 	return ending;
 }
 
-/* The process waits for a look, in which this is called, and this for the process. */
+/*
+ * The process waits for its last look, which calls this function, which waits for the
+ * process.
+ */
 static void misuse_end(void *private, const struct wsmon_record *rec)
 {
 	u32 tries = 1000;
@@ -211,7 +214,7 @@ static int watch_the_end(void)
 	int err = -ESRCH;
 
 	if (tgid) {
-		/* its whole life is within a window */
+		/* the whole life of the process is within a window */
 		s = wsmon_session_create("window_us=60000000 follow=1", misuse_end, tgid);
 		err = PTR_ERR_OR_ZERO(s);
 	}

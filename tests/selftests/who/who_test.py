@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Hint faults: who touches memory, of a program that does it in known proportions. No
-access is attributed wrongly, no data changes, and nothing faults once a session is over.
+"""Hint faults: who touches memory, for a program with known proportions. No access is
+attributed wrongly, no data changes, and nothing faults once a session is over.
 New memory is distinguished from old, and one NUMA node from another.
 """
 import errno
@@ -25,16 +25,16 @@ MIB = 1 << 20
 STREAM = "/dev/shm/who"
 PARTS = {"a": 8, "b": 4, "c": 4, "d": 8, "e": 16}
 OF = {"read_a": "a", "write_b": "b", "read_c": "c", "write_c": "c", "copy_e": "e"}
-# of e only a quarter is in use: its pages are drawn less often, and stand for more
+# only a quarter of e is in use: its pages are drawn less often, and have more weight
 SHARES = {"read_a": 8 / 20, "write_b": 4 / 20, "read_c": 3 / 20, "write_c": 1 / 20,
           "copy_e": 4 / 20}
-# The line of each, by what is in it
+# The source line of each access, by a part of its text
 LINES = {("read_a", 0): "sum += a[", ("write_b", 1): "++b_now", ("read_c", 0): "sum += c[",
          ("write_c", 1): "++c_now", ("copy_e", 0): "was = e[", ("copy_e", 1): "= was;"}
 
 
 class Touch:
-    """The program; where its parts and functions are"""
+    """The program; addresses of its parts and functions"""
 
     def __enter__(self):
         self.process = subprocess.Popen([w.program("touch")], stdout=subprocess.PIPE, text=True)
@@ -70,7 +70,7 @@ def hint_faults():
 
 
 def balancing(mode):
-    """Set NUMA balancing if there is any, and it has another mode. Return: its mode before."""
+    """Set NUMA balancing, if the kernel has it in another mode. Return: its mode before."""
     path = "/proc/sys/kernel/numa_balancing"
     if not os.path.exists(path):
         return mode
@@ -85,13 +85,13 @@ def balancing(mode):
 
 
 def record(pid, attrs, seconds, begun=lambda: None, least=0):
-    """Return: the WHO records of a session, @least of them if it can be, and the last counters"""
+    """Return: the WHO records of a session, at least @least if possible, and the last counters"""
     w.must_put("attrs", FAST + " " + attrs)
     with open(STREAM, "wb") as f, subprocess.Popen(["cat", w.DIR + "buffer"], stdout=f) as cat:
         w.must_put("target", "%d\n" % pid)
         begun()
         time.sleep(seconds * (2 if w.CHECKERS else 1))
-        # a machine that is busy needs longer
+        # a busy machine needs longer
         end = time.monotonic() + 120
         while w.stats()["who_seen"] < least and time.monotonic() < end:
             time.sleep(1)
@@ -104,14 +104,14 @@ def record(pid, attrs, seconds, begun=lambda: None, least=0):
 
 
 def writes(t, function, address):
-    """copy_e() reads the first of eight pages, and writes the fifth"""
+    """Is it a write? copy_e() reads the first of eight pages, and writes the fifth"""
     if function == "copy_e":
         return bool((address - t.at["e"]) >> 12 & 4)
     return function.startswith("write")
 
 
 def names(t, r):
-    """Who touched what, if everything about a record agrees; else what does not"""
+    """The function of an access if its record is consistent, else the contradiction"""
     function, part = t.function(r.ip), t.part(r.address)
     if part is None:
         return None
@@ -124,8 +124,8 @@ def names(t, r):
 
 @w.measured
 def shares():
-    """Each within its interval, none attributed wrongly at all, with NUMA balancing at work if
-    the kernel has chosen it"""
+    """Each share is within its interval, and no access is attributed wrongly, even with NUMA
+    balancing if the kernel enables it"""
     balancing(os.environ.get("BALANCING", "0"))
     with Touch() as t:
         time.sleep(1)
@@ -150,7 +150,7 @@ def shares():
 
 
 def lines():
-    """What wsmo report who says of each access: its function, file and line"""
+    """wsmo report who names the function, file and line of each access"""
     with open(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
                            "programs", "touch.c")) as f:
         source = f.read().splitlines()
@@ -167,7 +167,7 @@ def lines():
     for row in rows:
         for way, number in enumerate((row["reads"], row["writes"])):
             text = LINES.get((row.get("function"), way))
-            # variables of the program are used in other ways
+            # variables of the program are also used elsewhere
             if row.get("function") not in OF or not number or \
                     not (row.get("object") or "").startswith("array_"):
                 continue
@@ -178,7 +178,7 @@ def lines():
 
 
 def in_top():
-    """wsmo top --who: the function that touches most"""
+    """wsmo top --who: the function with most accesses"""
     with Touch() as t:
         out = subprocess.run(["wsmo", "top", "--who=1000", "-p", str(t.pid), "--json",
                               "--no-classes", "--repeat=8"], check=True, stdout=subprocess.PIPE,
@@ -190,7 +190,7 @@ def in_top():
 
 def handled_and_seen(pid):
     """At the highest rate, the kernel handles no fault of an armed page: each is seen, and the
-    entry repaired before. Return: the records"""
+    entry is repaired before. Return: the records"""
     time.sleep(1)
     before = hint_faults()
     who, stats = record(pid, "who_rate=10000", 5, least=2000)
@@ -198,7 +198,7 @@ def handled_and_seen(pid):
     seen = sum(not r.flags & 8 for r in who)
     print("# %d armed; %d faults handled, %d seen" % (stats["who_armed"], handled, seen))
     assert len(who) == stats["who_seen"] and seen > 1000
-    # the lock of a page table may be busy for too long
+    # the lock of a page table may be contended for too long
     assert handled <= seen * 0.002 + 5
     return who
 
@@ -212,18 +212,18 @@ def none_lost():
 
 
 def none_lost_of_many():
-    """The same of memory with more pages than are armed in a second"""
+    """The same for memory with more pages than are armed in a second"""
     setup = ("m = mmap.mmap(-1, 256 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
              "m.madvise(mmap.MADV_NOHUGEPAGE)\nn = 256 << 8\ni = 0\nm[::4096] = bytes(n)\n")
     with w.Target("while True:\n assert m[::4096] == bytes([i % 256]) * n\n i += 1\n"
                   " m[::4096] = bytes([i % 256]) * n\n", setup=setup) as t:
         handled_and_seen(t.pid)
-        # it has found no byte changed
+        # the program has found no byte changed
         with open("/proc/%d/stat" % t.pid) as f:
             assert f.read().rsplit(") ")[1][0] != "Z"
 
 
-# Two threads, of which the first touches three pages for one of the second, each page once
+# Two threads touch each page once; the first touches three pages for each page of the second
 FRESH = """
 import ctypes, random, signal, threading
 SIZE = 32 << 20
@@ -262,7 +262,7 @@ NORMAL, DONTNEED, PAGEOUT = 0, 4, 21
 
 
 class Fresh(w.Target):
-    """That program. Each time it has touched its memory it gives the next of @advice."""
+    """Runs FRESH; each time it has touched its memory it applies the next @advice."""
 
     def __init__(self, sharing, *advice):
         super().__init__(START % (advice,), setup=FRESH % sharing)
@@ -270,9 +270,9 @@ class Fresh(w.Target):
         self.at = int(self.process.stdout.readline(), 16)
 
     def turn(self):
-        """Return: the records of its memory, which it has touched once more meanwhile"""
+        """Return: the records of its memory, while it touches all of it once more"""
         def begun():
-            # its regions are known by then
+            # by then the memory has regions
             time.sleep(1.5)
             os.kill(self.pid, signal.SIGUSR1)
 
@@ -288,7 +288,8 @@ class Fresh(w.Target):
 
 
 def all_new(who):
-    """But a touch faults once more if its page is armed between the fault and the next try"""
+    """All records are of new memory; except that a touch faults once more if its page is
+    armed between the fault and the retry"""
     again = [r for r in who if not r.flags & 8]
     for r in again[:9]:
         print("# not new: %s" % (r,))
@@ -302,8 +303,7 @@ def none_new(who):
 
 @w.measured
 def first_touch():
-    """Memory that was never touched, or was given back, is new; what is mapped, or swapped
-    out, is not"""
+    """Memory never touched, or given back, is new; mapped or swapped-out memory is not"""
     balancing("0")
     with act_test.swap(), Fresh("mmap.MAP_PRIVATE", NORMAL, PAGEOUT, DONTNEED, NORMAL) as t:
         who = t.turn()
@@ -320,7 +320,7 @@ def first_touch():
 
 
 def mapped_again():
-    """Shared memory that lost its entries only is touched for the first time, too: it has none"""
+    """Shared memory that lost only its entries counts as first touched, too: it has no entry"""
     balancing("0")
     with Fresh("mmap.MAP_SHARED", NORMAL, DONTNEED, NORMAL) as t:
         all_new(t.turn())
@@ -328,7 +328,7 @@ def mapped_again():
         all_new(t.turn())
 
 
-# Each of two threads, on a processor of its own, writes memory that is bound to each of two nodes
+# Each of two threads, on a processor of its own, writes memory bound to each of two nodes
 NODES = """
 import ctypes, threading
 SIZE = 16 << 20
@@ -357,7 +357,7 @@ def work(cpu):
 
 
 def nodes():
-    """Each record has the page's node, and the processor's"""
+    """Each record has the node of the page, and of the processor"""
     if not os.path.exists("/sys/devices/system/node/node1"):
         raise w.Skip("one node")
     balancing("0")
@@ -390,7 +390,7 @@ def nodes():
             assert 0.35 < rows[tid]["remote"] < 0.65, rows[tid]
 
 
-# One thread touches memory first, on the first node; from then on another does, on the second
+# A thread touches memory first, on the first node; then another thread does, on the second
 STAYS = """
 import ctypes
 SIZE = 32 << 20
@@ -406,7 +406,7 @@ while True:
     m[::4096] = bytes(SIZE >> 12)
     time.sleep(0.01)
 """
-# The same in a child, whose memory was armed while it was its parent's
+# The same in a child, whose memory was armed while it belonged to its parent
 CHILDREN = """
 while True:
     child = os.fork()
@@ -430,8 +430,8 @@ def migrated():
 
 @w.figures
 def stays():
-    """Looking at memory does not move it between nodes, where NUMA balancing is off: not that of
-    a process that is watched, and not that of its children"""
+    """Without NUMA balancing, hint faults do not move memory between nodes: neither memory of
+    the target, nor of its children"""
     if not os.path.exists("/sys/devices/system/node/node1"):
         raise w.Skip("one node")
     balancing("0")
@@ -449,7 +449,7 @@ def stays():
             if code is FOREVER:
                 assert before < 100, before
                 assert after - before <= stats["who_seen"] // 20 + 5
-            # the lock of a page table may be busy for too long, where others run most of the time
+            # the lock of a page table may be contended for too long, if others run most of the time
             assert moved <= stats["who_seen"] // 20 + 5
 
 
@@ -457,7 +457,7 @@ TRACING = "/sys/kernel/tracing/"
 
 
 def attached():
-    """Is the probe attached? Then it sees the faults of a program that begins."""
+    """Is the probe attached? If so, it sees the faults of a program that starts."""
     def put(name, text):
         with open(TRACING + name, "w") as f:
             f.write(text)
@@ -476,7 +476,7 @@ def attached():
 
 
 def detached():
-    """The probe is attached while a session has hint faults, and no longer"""
+    """The probe is attached only while a session has hint faults"""
     if not os.path.exists(TRACING + "set_ftrace_filter"):
         raise w.Skip("this kernel has no function tracer")
     with w.sleeper() as t:
@@ -490,14 +490,14 @@ def detached():
         assert not attached()
         w.must_put("attrs", "who_rate=100")
         w.must_put("target", "\n")
-        # the session that has ended can still be read
+        # the ended session can still be read
         assert w.get("stats") and not attached()
         w.must_put("attrs", "who_rate=200")
         assert not attached()
         # a session that ends by itself
         w.must_put("target", "%d\n" % t.pid)
         assert attached()
-        # attributes that are refused change nothing
+        # refused attributes change nothing
         assert w.put("attrs", "who_rate=10001") == errno.ERANGE
         assert attached()
     w.wait_for("the end of the session", w.idle)
@@ -505,12 +505,12 @@ def detached():
 
 
 def restored():
-    """What was not touched does not fault once the session has ended."""
+    """Pages not touched during the session do not fault after its end."""
     with Touch() as t:
         _, stats = record(t.pid, "who_rate=10000", 3)
         few = 10 if w.CHECKERS else 1
         assert stats["who_armed"] > 1000 / few and stats["who_restored"] > 100 / few, stats
-        # one touch more for the entries that were seen while others were being restored
+        # one more touch, for entries that were seen while others were being restored
         time.sleep(0.5)
         before = hint_faults()
         t.process.send_signal(10)
@@ -521,7 +521,7 @@ def restored():
 
 
 def killed_recorder():
-    """The same when a file of the device is closed, and when the module goes."""
+    """The same when a file of the device is closed, and when the module is unloaded."""
     with Touch() as t:
         fd = os.open("/dev/wsmon", os.O_RDWR)
         os.write(fd, (FAST + " who_rate=10000 pid=%d" % t.pid).encode())
@@ -559,9 +559,9 @@ if os.uname().machine != "x86_64":
     w.skip("hint faults are for x86-64")
 w.steady_faults()
 if balancing("0") == "1":
-    # what balancing has armed goes on to fault: begin anew, with memory of which nothing is
+    # pages armed by balancing continue to fault: begin anew, with memory that is not armed
     os.environ["BALANCING"] = "1"
     os.execv(sys.executable, [sys.executable, *sys.argv])
-# where all is slow, figures and what is of the command alone need not run
+# slow kernels skip tests of figures, and of the command alone
 stock = [] if w.CHECKERS else [lines, in_top, none_lost_of_many, none_lost, mapped_again, shares]
 w.main(attribute, detached, *stock, restored, killed_recorder, first_touch, stays, nodes)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * parse.c - libFuzzer feeds any bytes to the parser of what is written to the module's files
+ * parse.c - libFuzzer feeds any bytes to the parsers of the module's files
  *
- * The first byte says which parser, the second how long a list may be. What the parser takes
- * must be within the bounds of Documentation/reference/abi.rst, and be taken again when it is
- * written as abi.rst says; what it refuses must change nothing. Sanitizers see accesses outside
- * of the text.
+ * The first byte selects the parser, the second is the limit of a list. An accepted text
+ * must be within the bounds of Documentation/reference/abi.rst, and be accepted again when
+ * written as abi.rst says; a refused text must change nothing. Sanitizers see accesses
+ * outside of the text.
  */
 #include <kunit/test.h>
 #include <linux/slab.h>
@@ -57,7 +57,7 @@ static void check_bounds(const struct wsmon_attrs *a)
 		      !a->windows_us[i]);
 }
 
-/* The text of all attributes, as the file attrs shows it */
+/* The text of all attributes, in the format of the file attrs */
 static size_t write_attrs(char *text, size_t size, const struct wsmon_attrs *a)
 {
 	size_t n = snprintf(text, size, "sample_us=%llu aggr_us=%llu update_us=%llu window_us=",
@@ -79,7 +79,7 @@ static size_t write_attrs(char *text, size_t size, const struct wsmon_attrs *a)
 			    (u32)a->precision);
 }
 
-/* What was taken is refused with a key or a window twice, or with a NUL */
+/* An accepted text is refused when it has a key or a window twice, or a NUL */
 static void check_twice(char *text, size_t len, size_t size, u64 window)
 {
 	struct wsmon_attrs a = before;
@@ -152,7 +152,7 @@ static void request(char *text, size_t len, u32 max)
 		HOLDS(!req.cgroup || (req.cgroup > text && req.cgroup_len &&
 				      req.cgroup + req.cgroup_len <= text + len &&
 				      !memchr(req.cgroup, 0, req.cgroup_len)));
-		/* but for the cgroup's path, bytes stay or become blanks */
+		/* bytes stay or become blanks, except in the cgroup's path */
 		for (size_t i = 0; i < len; i++)
 			HOLDS(text[i] == written[i] || text[i] == ' ' ||
 			      (req.cgroup && text + i >= req.cgroup &&
@@ -173,7 +173,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t len)
 
 	if (len < 2)
 		return 0;
-	/* exactly as long: sanitizers see what lies behind */
+	/* exactly as long: sanitizers see accesses beyond */
 	len -= 2;
 	text = malloc(len + !len);
 	memcpy(text, data + 2, len);

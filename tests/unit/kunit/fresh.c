@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * fresh.c - suite wsmon_fresh: memory that was not there before
- */
+/* fresh.c - suite wsmon_fresh: memory that appeared within the window */
 #include "world.h"
 
 #define TEXT	WSMON_CLASS_TEXT
@@ -47,7 +45,7 @@ static u32 class_at(const struct mapping *map, u64 vpn)
 	return 0;
 }
 
-/* As many as there are or may be, each of them new, ascending */
+/* The limit of pages or all there are, each of them new, ascending */
 static void draws_new_pages(struct kunit *test)
 {
 	const struct change *c = test->param_value;
@@ -92,11 +90,11 @@ static const struct look looks[] = {
 	{ "none", 0, 0, 0, false, { 0, 0, 0, 0 } },
 	{ "a page used", 1, 1, 1, false, { 1, 1, 1, 1 } },
 	{ "all looked at", 100, 100, 30, false, { 30, 30, 30, 100 } },
-	/* 20 of them perhaps only mapped around a fault: 17/32, give or take 15/32 */
+	/* 20 may only be mapped around a fault: 17/32 of them, give or take 15/32 */
 	{ "some mapped around a fault", 100, 100, 30, false, { 21, 12, 30, 100 }, 20 },
 	/* 1.96 * 1000 * sqrt(1/2 * 1/2 / 10), the root rounded up */
 	{ "half used", 1000, 10, 5, false, { 500, 189, 811, 1000 } },
-	/* the rule of three: 3 / 30 */
+	/* rule of three: 3 / 30 */
 	{ "none used", 1000, 30, 0, false, { 0, 0, 100, 1000 } },
 	{ "all used", 1000, 30, 30, false, { 1000, 900, 1000, 1000 } },
 	{ "none drawn", 1000, 0, 0, false, { 0, 0, 1000, 1000 } },
@@ -108,11 +106,14 @@ static const struct look looks[] = {
 	    TOP / 2 + TOP / 32 * 196 / 100, TOP } },
 	{ "everything used", TOP, 256, 256, false,
 	  { TOP, TOP - TOP / 256 * 3, TOP, TOP } },
-	/* a quarter of the time was before the window: all but an eighth, a quarter less, all */
+	/*
+	 * a quarter of the time was before the window: all but an eighth; low: but a quarter;
+	 * high: all
+	 */
 	{ "some before the window", 64, 64, 64, false, { 56, 40, 64, 64 }, 0, WSMON_ONE / 4 },
 	{ "half used, some before the window", 64, 64, 32, false, { 28, 20, 32, 64 }, 0,
 	  WSMON_ONE / 4 },
-	/* 32 times 17/32, and 15/32 more or less, of 7/8 of it */
+	/* 32 times 17/32, give or take 15/32, and 7/8 of that */
 	{ "some mapped around a fault before the window", 64, 64, 32, false,
 	  { 15, 0, 32, 64 }, 32, WSMON_ONE / 4 },
 	{ "everything, most of the time before the window", TOP, 256, 256, false,

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * parse.c - suite wsmon_parse: what is written to attrs and target
- */
+/* parse.c - suite wsmon_parse: texts written to attrs and target */
 #include <kunit/test.h>
 #include <linux/slab.h>
 
@@ -15,7 +13,7 @@ static const struct wsmon_attrs before = {
 	.peak_window = 30, .peak_gain = 5000, .peak_adapt = 250,
 };
 
-/* As it comes from debugfs: no NUL follows, and reading on is an error */
+/* A copy as debugfs passes it: no NUL follows, and a read beyond it is an error */
 static char *exact(struct kunit *test, const char *text, size_t len)
 {
 	char *copy = kunit_kmalloc(test, len + !len, GFP_KERNEL);
@@ -56,7 +54,7 @@ static const struct {
 	  { 100000, SEC, SEC, 7, 1, 1, 1, 1, { SEC } } },
 	{ "aggr_us=86400000000 update_us=86400000000 window_us=86400000000",
 	  { 100000, DAY, DAY, 5, 10, 2000, 1, 1, { DAY } } },
-	/* each by itself would not go with the others */
+	/* valid together, though none of them alone would fit the others' defaults */
 	{ "sample_us=86400000000 aggr_us=86400000000 update_us=86400000000 window_us=86400000000",
 	  { DAY, DAY, DAY, 5, 10, 2000, 1, 1, { DAY } } },
 	{ "sample_us=100 aggr_us=100 update_us=100 window_us=100",
@@ -67,7 +65,7 @@ static const struct {
 	  { 100, 100, DAY, 5, 10, 2000, 1, 3, { 100, 200, 60 * SEC } } },
 	{ "aggr_us=100 window_us=100 update_us=86400000000 sample_us=100",
 	  { 100, 100, DAY, 5, 10, 2000, 1, 1, { 100 } } },
-	/* as many windows as there may be, kept ascending */
+	/* the maximum number of windows, kept in ascending order */
 	{ "window_us=300000,86400000000,200000,100000,400000,600000,500000,700000",
 	  { 100000, SEC, SEC, 5, 10, 2000, 1, 8,
 	    { 100000, 200000, 300000, 400000, 500000, 600000, 700000, DAY } } },
@@ -322,7 +320,7 @@ static void target_lists(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(lists); i++) {
 		const char *text = lists[i].text;
-		/* in slab memory: one more than MAX_PIDS would be seen */
+		/* in slab memory: KASAN sees a write beyond MAX_PIDS */
 		u32 *pids = kunit_kzalloc(test, sizeof(lists[i].pids), GFP_KERNEL);
 		int got;
 
@@ -409,14 +407,14 @@ static const struct {
 	{ "/a\\040b", 0, "/a b" },
 	{ "/a\\011who_rate=5000\\012", 0, "/a\twho_rate=5000\n" },
 	{ "\\377\\134\\141", 0, "\377\\a" },
-	/* systemd's, which are names as they are */
+	/* names of systemd, which must stay as they are */
 	{ "/a\\x2d\\", 0, "/a\\x2d\\" },
 	{ "/a\\04", 0, "/a\\04" },
 	{ "/\\400\\080\\008", 0, "/\\400\\080\\008" },
 	{ "/a\\000", -EINVAL },
 };
 
-/* It may have blanks, and is no attribute then; what it takes less is blank. */
+/* The path may have blanks, and then is no attribute; the bytes taken become blank. */
 static void request_of_a_cgroup(struct kunit *test)
 {
 	struct wsmon_request req;
@@ -441,7 +439,7 @@ static void request_of_a_cgroup(struct kunit *test)
 	}
 }
 
-/* Its text is anything. */
+/* Any text is a valid mark. */
 static void request_to_mark(struct kunit *test)
 {
 	char text[] = "mark=stop pid=1\n";

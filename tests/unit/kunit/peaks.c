@@ -2,8 +2,8 @@
 /*
  * peaks.c - suite wsmon_peaks: the detector, against golden values
  *
- * Thresholds, means and variances are thousandths, of values that
- * valgrind-ws's detector has in double precision.
+ * Thresholds, means and variances are in 1/1000; they were computed by the
+ * detector of valgrind-ws in double precision.
  */
 #include "world.h"
 
@@ -58,7 +58,7 @@ static struct wsmon_attrs attrs_of(u32 detector)
 	};
 }
 
-/* To 0.1 %. Values are 1/2^16 as long as no exponent is needed. */
+/* Equal to 0.1 %. Values are in 1/2^16 as long as they need no exponent. */
 static void expect_near(struct kunit *test, u64 got, u64 want)
 {
 	KUNIT_EXPECT_GE(test, got, want - want / 1000);
@@ -125,7 +125,7 @@ static void large_f(struct kunit *test)
 			BIT_ULL(30));
 }
 
-/* All of 57 bits of addresses, from nothing and back */
+/* All 57 bits of addresses, from nothing and back */
 static void everything(struct kunit *test)
 {
 	static const u32 detectors[] = { WSMON_PEAK_SIGMA, WSMON_PEAK_FANO };
@@ -150,7 +150,7 @@ static void everything(struct kunit *test)
 	}
 }
 
-/* What sampling may have made up is no peak; what is beyond that is. */
+/* A deviation that sampling may have caused is no peak; a larger one is. */
 static void doubt(struct kunit *test)
 {
 	struct wsmon_attrs a = attrs_of(WSMON_PEAK_SIGMA);
@@ -169,7 +169,7 @@ static void doubt(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, d.height, 3000);
 }
 
-/* Bursts among the first estimates: each is found, from the eighth on at the latest */
+/* Bursts among the first estimates: each is found, from the eighth estimate on */
 static void start(struct kunit *test)
 {
 	static const u64 pages[] = { 50, 3000, 26000, 3100, 2900, 3000, 3000 };

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * regions.c - suite wsmon_regions: mappings, and the cells that tile them
- */
+/* regions.c - suite wsmon_regions: mappings, and the cells that tile them */
 #include "world.h"
 
 static void cell_mid(struct kunit *test)
 {
 	static const u64 rows[][3] = {
-		/* start, end, middle of the smallest cell around them */
+		/* start and end of a range, middle of the smallest cell that holds it */
 		{ 0, 1, 1 },
 		{ 0, 2, 1 }, { 0, 3, 2 }, { 0, 8, 4 }, { 1, 3, 2 }, { 3, 5, 4 }, { 5, 6, 6 },
 		{ 100, 128, 112 },
@@ -67,7 +65,7 @@ static void space_add(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->sp.ext[2].base, 30);
 }
 
-/* Four times as many mappings as are kept apart, the gaps of 1 to 64 pages */
+/* Four times the maximum of separate mappings, with gaps of 1 to 64 pages */
 static void space_overfull(struct kunit *test)
 {
 	struct world *w = world_new(test, WSMON_MAX_EXTENTS, 1);
@@ -94,8 +92,8 @@ static void space_overfull(struct kunit *test)
 }
 
 /*
- * Areas: as few as wanted, every extent in one, parts of a mapping in the same,
- * the smallest coalesced
+ * Areas: at most as many as asked for, each extent in one of them, parts of a
+ * mapping in the same, the smallest areas coalesced
  */
 static void space_group(struct kunit *test)
 {
@@ -134,7 +132,7 @@ static void space_group(struct kunit *test)
 	}
 }
 
-/* Pages of an area with gaps are numbered without them. */
+/* Pages of an area with gaps are numbered without the gaps. */
 static void rank_and_select(struct kunit *test)
 {
 	static const struct mapping map[] = {
@@ -196,7 +194,7 @@ static const struct tiling tilings[] = {
 	  { { 5, 7, 1 }, { 30, 32, 1 }, { 65, 68, 1 } } },
 	{ "parts of one mapping", { { 0, TOP, 1 } },
 	  { { 7, 8, 1 }, { 512, 1024, 1, true }, { TOP - 512, TOP, 1, true } } },
-	/* coalesced where the budget is small */
+	/* areas are coalesced if the budget is small */
 	{ "areas with gaps",
 	  { { 0, 9, 1 }, { 11, 13, 2 }, { 1000, 1003, 3 }, { TOP - 5, TOP, 4 } },
 	  { { 1, 5, 1 }, { 8, 12, 2 }, { 900, 1100, 3 }, { 5000, 5001, 1 },
@@ -236,7 +234,7 @@ static void tiles_exactly(struct kunit *test)
 	}
 }
 
-/* Regions of what stays mapped keep what is known of them; others know nothing. */
+/* Regions of memory that stays mapped keep their past; other regions have none. */
 static void history_stays(struct kunit *test)
 {
 	const struct tiling *t = test->param_value;
@@ -264,7 +262,7 @@ static void history_stays(struct kunit *test)
 		if (!apart)
 			continue;
 		KUNIT_EXPECT_EQ_MSG(test, r->draws, 0, "%llx-%llx", r->start, r->end);
-		/* its memory did not exist before that */
+		/* its memory is no older than that */
 		KUNIT_EXPECT_EQ_MSG(test, r->origin_ns, 7, "%llx-%llx", r->start, r->end);
 	}
 }
@@ -278,7 +276,7 @@ static const struct mapping cells[] = {
 static void split_then_merge(struct kunit *test)
 {
 	struct world *w = world_new(test, 1, 1);
-	/* several of them are too large for a kernel's stack */
+	/* several regions are too large for a kernel stack */
 	struct wsmon_region *r = test_alloc(test, 4, sizeof(*r));
 	struct wsmon_region *half = r + 1, *again = r + 3;
 	u32 i;
@@ -309,14 +307,14 @@ static void split_then_merge(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, wsmon_region_share(&half[1]), 12345);
 
 		wsmon_region_merge(&w->sp, &half[0], &half[1], again);
-		/* what merging cannot know, or says in another way */
+		/* fields that merging cannot restore, or restores in another form */
 		again->ref = r->ref;
 		again->disagree = r->disagree;
 		KUNIT_EXPECT_MEMEQ(test, again, r, sizeof(*r));
 	}
 }
 
-/* Both samples are in their halves, whatever the epoch; all pages get a turn. */
+/* Both samples are in their halves in any epoch; all pages get a turn. */
 static void samples_in_halves(struct kunit *test)
 {
 	static const u64 epochs[] = { 0, 1, 2, 3, 1ULL << 32, U64_MAX };

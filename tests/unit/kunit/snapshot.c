@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * snapshot.c - suite wsmon_snapshot: snapshots of regions are what include/wsmon.h says
+ * snapshot.c - suite wsmon_snapshot: snapshots of regions are as include/wsmon.h says
  */
 #include <linux/sched.h>
 
@@ -26,7 +26,7 @@ static const struct entry entries[] = {
 	    .hits = 5, .checks = 20, .since_ns = NOW - 2 * NSEC_PER_MSEC + 1 },
 	  { .start = 10 * PAGE_SIZE, .end = 20 * PAGE_SIZE, .share = ONE / 2,
 	    .freq = ONE / 4, .class = WSMON_CLASS_HEAP, .age_ms = 1,
-	    /* pages 2 of 6 and 2 of 4 */
+	    /* place 2 of 6 pages in the lower half, and 2 of 4 in the upper */
 	    .samples = WSMON_SAMPLES_VALID | WSMON_SAMPLES_LOWER_HIT | 21 |
 		       32 << WSMON_SAMPLES_UPPER_SHIFT } },
 	{ "all of it for long",
@@ -61,7 +61,7 @@ static const struct mapping two_areas[] = {
 	{ 0, 100, WSMON_CLASS_HEAP }, { TOP / 2, TOP, WSMON_CLASS_SHMEM },
 };
 
-/* Fields of the header and of an entry; those of the record before are gone. */
+/* Fields of the header and of an entry; nothing remains of the previous record. */
 static void snapshot_entry(struct kunit *test)
 {
 	const struct entry *e = test->param_value;
@@ -114,7 +114,7 @@ static const struct snapshot snapshots[] = {
 
 KUNIT_ARRAY_PARAM_DESC(snapshot, snapshots, what);
 
-/* Above WSMON_RECORD_MAX a snapshot is several records, full but the last. */
+/* Above WSMON_RECORD_MAX a snapshot is several records, all full but the last. */
 static void snapshot_split(struct kunit *test)
 {
 	const struct snapshot *s = test->param_value;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * split.c - suite wsmon_split: evidence, and what it does to the regions
- */
+/* split.c - suite wsmon_split: evidence, and its effect on regions */
 #include "world.h"
 
 struct evidence {
 	const char *what;
-	/* c: both samples cold, h: both hot, l: the lower one hot, u: the upper */
+	/*
+	 * c: both samples cold, h: both hot, l: only the lower hot, u: only the
+	 * upper
+	 */
 	const char *seen;
 	u16 share[2];
 	u16 disagree;
 	u16 draws;
-	u64 since_ns;	/* the first is seen at 1 */
+	u64 since_ns;	/* the first observation is at 1 */
 };
 
 #define ONE	WSMON_ONE
@@ -24,7 +25,7 @@ static const struct evidence evidences[] = {
 	{ "stays hot", "hhhh", { ONE, ONE }, 0, 4, 1 },
 	{ "turns hot at once", "cccch", { ONE, ONE }, 0, 1, 5 },
 	{ "turns cold at once", "hhhhc", { 0, 0 }, 0, 1, 5 },
-	/* less than three quarters: an average */
+	/* below three quarters it is an average */
 	{ "half of it", "lu", { ONE / 2, ONE / 2 }, ONE, 2, 1 },
 	{ "cold after a half", "lc", { ONE / 2, 0 }, ONE / 2, 2, 1 },
 	/* 65 in all: draws stay at 64, the average is of the last eight */
@@ -73,7 +74,7 @@ static void observes(struct kunit *test)
 	observe_for(test, TOP / 2, TOP / 2);
 }
 
-/* Shares drift slowly; the same pages looked at again are no new draw. */
+/* Shares drift slowly; another look at the same pages is no new draw. */
 static void drifts(struct kunit *test)
 {
 	const u32 yes[2] = { ONE, ONE }, low[2] = { ONE, 0 };
@@ -98,7 +99,7 @@ static void drifts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, r->draws, draws);
 }
 
-/* The second half of a single page does not exist: what it "saw" is nothing. */
+/* The second half of a single page does not exist: its sample must not count. */
 static void observes_single_page(struct kunit *test)
 {
 	static const u32 x[][2] = { { ONE, 0 }, { 0, ONE } };
@@ -133,7 +134,7 @@ static const struct spending spendings[] = {
 
 KUNIT_ARRAY_PARAM_DESC(spending, spendings, what);
 
-/* The budget is spent, and never more than that. */
+/* The whole budget is used, and never more. */
 static void budget_is_kept(struct kunit *test)
 {
 	const struct spending *s = test->param_value;
@@ -155,10 +156,10 @@ static void budget_is_kept(struct kunit *test)
 
 struct move {
 	const char *what;
-	/* of eight regions of 16 pages: c cold, h hot, d halves disagree */
+	/* of eight regions of 16 pages: c cold, h hot, d halves differ */
 	const char *before;
 	u32 budget;
-	/* first pages after it */
+	/* first pages of the regions afterwards */
 	u64 after[10];
 };
 
@@ -215,7 +216,7 @@ static void regions_move(struct kunit *test)
 	world_check(w);
 }
 
-/* Samples being watched must not move, whatever the budget; but the limit is one. */
+/* Armed samples must not move, whatever the budget; but the limit holds. */
 static void armed_regions_stay(struct kunit *test)
 {
 	static const u32 budgets[] = { 1, 7, 8, 9, 16 };

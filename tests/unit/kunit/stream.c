@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * stream.c - suite wsmon_stream: records are what include/wsmon.h says
+ * stream.c - suite wsmon_stream: records are as include/wsmon.h says
  *
- * The buffer is a fake that keeps what is put into it.
+ * The buffer is a fake that keeps the records.
  */
 #include <linux/ktime.h>
 #include <linux/pid.h>
@@ -13,7 +13,7 @@
 
 #define REMOTE_NS	0x23456789aULL
 
-/* The monitor of the records */
+/* The monitor that the records are about */
 struct wsmon_monitor wsmon;
 
 struct taken taken;
@@ -27,7 +27,7 @@ void wsmon_buffers_put(struct wsmon_monitor *mon, struct wsmon_record *rec)
 	memcpy(taken.bytes + taken.len, rec, rec->size);
 	taken.len += rec->size;
 	taken.nr++;
-	/* what the next one is made in: zeros have to be written there */
+	/* the memory of the next record: zeros have to be written there */
 	memset(rec, 0xa5, rec->size);
 }
 
@@ -46,7 +46,7 @@ const void *stream_record(u32 n)
 	return p;
 }
 
-/* The n-th record, its time left out, is byte for byte as wanted. */
+/* The n-th record, apart from its time, is byte for byte as wanted. */
 static void expect_record(u32 n, const void *want, size_t size)
 {
 	const struct wsmon_record *got = stream_record(n);
@@ -87,7 +87,7 @@ struct wsmon_target *stream_target(struct kunit *test, struct world *w)
 	return t;
 }
 
-/* Records that are made now say so. */
+/* Records have the present time. */
 static void time_is_now(struct kunit *test)
 {
 	static const struct mapping map = { 0, 1, WSMON_CLASS_HEAP };
@@ -141,7 +141,7 @@ static void target_and_exit(struct kunit *test)
 	struct wsmon_target *t = stream_target(test, NULL);
 	u32 i;
 
-	/* as long as names can be, and an end */
+	/* the maximum length of names, and the NUL */
 	strscpy(t->comm, "fifteen-letters", sizeof(t->comm));
 	memcpy(want.comm, t->comm, sizeof(want.comm));
 	want.pid = current->pid;
@@ -159,7 +159,7 @@ static void target_and_exit(struct kunit *test)
 	expect_record(4, &gone, sizeof(gone));
 }
 
-/* As it is given, with the pid and the time */
+/* The text as given, with the pid and the time */
 static void peak(struct kunit *test)
 {
 	struct wsmon_rec_peak want = {
@@ -178,7 +178,7 @@ static void peak(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, got->size, 16 + 24 + 9 * 8);
 }
 
-/* A pid that who started the session cannot see is 0, not another's. */
+/* A pid that the session's opener cannot see is 0, not another process's. */
 static void pid_elsewhere(struct kunit *test)
 {
 	struct pid_namespace *child = test_alloc(test, 1, sizeof(*child));
@@ -190,7 +190,7 @@ static void pid_elsewhere(struct kunit *test)
 	expect_record(0, &want, sizeof(want));
 }
 
-/* Bytes, not pages; what is mapped leaves out the gaps */
+/* In bytes, not pages; mapped memory excludes gaps */
 static void areas(struct kunit *test)
 {
 	static const struct mapping map[] = {
@@ -225,7 +225,7 @@ static void areas(struct kunit *test)
 	}
 }
 
-/* Of each window: the whole target always, and the classes it has */
+/* For each window: the target's total always, and the classes it has */
 static void working_sets(struct kunit *test)
 {
 	static const struct {
@@ -248,7 +248,7 @@ static void working_sets(struct kunit *test)
 	wsmon.attrs.nr_windows = 3;
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
 		t->wss[rows[i].window][rows[i].class] = rows[i].wss;
-	/* no window of now */
+	/* of no present window */
 	t->wss[3][WSMON_CLASS_ALL] = rows[0].wss;
 	wsmon_stream_wss(t, 0, NOW);
 
@@ -278,7 +278,7 @@ static void stats(struct kunit *test)
 		.arms = 5, .flushes = 6, .walk_ns = 7, .flush_ns = 8,
 		.adapt_ns = 9, .emit_ns = 10, .cpu_ns = 11,
 		.max_hold_ns = U64_MAX,
-		/* two targets: 3 and 1 regions, two of them single pages */
+		/* two targets with 3 and 1 regions, two of which are single pages */
 		.regions = 4, .samples = 6, .targets = 1,
 		.budget = 77, .sample_ns = 12, .remote_ns = REMOTE_NS - 13,
 		.idle_rounds = 14, .late_p50_ns = 16, .late_p99_ns = 1000,
@@ -298,7 +298,7 @@ static void stats(struct kunit *test)
 	ss->unfollowed = 20;
 	ss->pace.step_ns = 12;
 	ss->remote_start_ns = 13;
-	/* two in three are 15, which has a bucket up to 16 */
+	/* two of three values are 15: the bucket ends at 16 */
 	wsmon_hist_add(&ss->late, 15);
 	wsmon_hist_add(&ss->late, 15);
 	wsmon_hist_add(&ss->late, 1000);

@@ -20,10 +20,10 @@ extern struct taken {
 	u32 nr;
 } taken;
 
-/* A suite's init and exit: nothing is taken, the session is new */
+/* Init and exit of a suite: no records yet, a new session */
 int stream_begin(struct kunit *test);
 
-/* The n-th record that was taken */
+/* The n-th record */
 const void *stream_record(u32 n);
 /* A target whose pid is that of the test's thread */
 struct wsmon_target *stream_target(struct kunit *test, struct world *w);

@@ -46,7 +46,7 @@ void world_fill(struct world *w, const struct mapping *map, u32 nr, u32 max_area
 	wsmon_space_group(&w->sp, max_areas);
 }
 
-/* Size of the smallest cell that holds a region, less one */
+/* Size of the smallest cell that holds a region, minus 1 */
 static u64 cell_mask(const struct wsmon_region *r)
 {
 	u64 mask = 0;
@@ -87,7 +87,7 @@ void world_check(const struct world *w)
 
 		check_region(w, r);
 		pages += wsmon_region_pages(r);
-		/* areas in their order, each of them */
+		/* areas in ascending order, none skipped */
 		KUNIT_EXPECT_LE(w->test, r->area - (i ? r[-1].area : 0), i ? 1 : 0);
 		if (!i)
 			continue;
@@ -96,6 +96,9 @@ void world_check(const struct world *w)
 			KUNIT_EXPECT_GT(w->test, r->start & ~cell_mask(r),
 					r[-1].start | cell_mask(r - 1));
 	}
-	/* disjoint, and as many pages as there are: each is in one region */
+	/*
+	 * regions are disjoint, and have as many pages as the space: each page
+	 * is in one
+	 */
 	KUNIT_EXPECT_EQ(w->test, pages, wsmon_space_pages(&w->sp));
 }

@@ -18,7 +18,7 @@
  * @start:	first page
  * @end:	end, exclusive
  * @class:	enum wsmon_class
- * @joined:	another part of the same mapping as the one before
+ * @joined:	part of the same mapping as the entry before
  */
 struct mapping {
 	u64 start;
@@ -29,11 +29,11 @@ struct mapping {
 
 /**
  * struct world - a target without an mm
- * @test:	what it is for
+ * @test:	the test it belongs to
  * @sp:		its mappings
  * @rs:		its regions
  * @ws:		scratch memory
- * @now:	the time, where tests keep one
+ * @now:	the time, in tests that keep one
  */
 struct world {
 	struct kunit *test;
@@ -43,7 +43,7 @@ struct world {
 	u64 now;
 };
 
-/* Zeroed, exactly as large as asked for, freed when the test ends */
+/* Zeroed memory of exactly this size, freed at the end of the test */
 void *test_alloc(struct kunit *test, size_t n, size_t size);
 
 struct world *world_new(struct kunit *test, u32 max_maps, u32 budget);
@@ -51,12 +51,12 @@ struct world *world_new(struct kunit *test, u32 max_maps, u32 budget);
 void world_fill(struct world *w, const struct mapping *map, u32 nr, u32 max_areas);
 
 /*
- * What holds of regions at any time: every mapped page is in one region, cells are
- * apart, bounds are mapped, every area has regions, no share is above 1.
+ * Invariants of regions: every mapped page is in one region, cells are disjoint,
+ * bounds are mapped, every area has regions, no share is above 1.
  */
 void world_check(const struct world *w);
 
-/* Show an estimate to a detector of peaks. Return: edges: 1 a peak ended, 2 one began */
+/* Feed an estimate to a detector of peaks. Return: edges: 1 a peak ended, 2 one began */
 static inline int feed_grown(struct wsmon_detector *d, const struct wsmon_attrs *a, u64 pages,
 			     u64 low, u64 high, u64 grew)
 {

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * wss.c - suite wsmon_wss: the estimator, on cases worked out by hand
- */
+/* wss.c - suite wsmon_wss: the estimator, on cases worked out by hand */
 #include "world.h"
 
 #define ONE		WSMON_ONE
 #define MAX_REGIONS	4
-/* Enough draws to leave no doubt in regions of up to some thousand pages */
+/* Enough draws for certainty in regions of up to some thousand pages */
 #define SURE		U16_MAX
 
 /**
- * struct looked - a region, and what its samples said
+ * struct looked - a region, and the results of its samples
  * @n:		pages of its halves
  * @out:	their shares within the window
- * @draws:	draws that led to it
- * @seen:	for how much of the window
- * @class:	its area's
- * @exact:	by half, bit h: all of its pages were looked at
+ * @draws:	draws behind these shares
+ * @seen:	part of the window that was observed
+ * @class:	of its area
+ * @exact:	bit h: all pages of half h were looked at
  */
 struct looked {
 	u64 n[2];
@@ -54,7 +52,7 @@ static const struct estimate estimates[] = {
 	{ "halves differ", { { { 100, 100 }, { ONE, 0 }, 1, WHOLE, TEXT },
 			     { { 500, 500 }, { ONE, ONE }, SURE, WHOLE, TEXT } },
 	  { 1100, 904, 1200, 1200 }, { 1100, 904, 1200, 1200 } },
-	/* a quarter of that, and of each half's pages */
+	/* a quarter of the above, as of each half's pages */
 	{ "shares between", { { { 100, 100 }, { ONE / 2, ONE / 4 }, 1, WHOLE, TEXT },
 			      { { 500, 500 }, { ONE, ONE }, SURE, WHOLE, TEXT } },
 	  { 1075, 1026, 1124, 1200 }, { 1075, 1026, 1124, 1200 } },
@@ -70,13 +68,13 @@ static const struct estimate estimates[] = {
 	  { 0, 0, 50, 1000 }, { 0, 0, 50, 1000 } },
 	{ "hot, with doubt", { { { 500, 500 }, { ONE, ONE }, 30, WHOLE, TEXT } },
 	  { 1000, 950, 1000, 1000 }, { 1000, 950, 1000, 1000 } },
-	/* the same of the other three quarters, and of this one, rounded up */
+	/* the same for the hot quarter and the other three, rounded up */
 	{ "a quarter, with doubt", { { { 500, 500 }, { ONE / 4, ONE / 4 }, 30, WHOLE, TEXT } },
 	  { 250, 237, 288, 1000 }, { 250, 237, 288, 1000 } },
-	/* give or take a tenth: the edges of the window */
+	/* plus or minus a tenth: the edges of the window */
 	{ "all looked at", { { { 500, 500 }, { ONE / 4, ONE / 2 }, 1, WHOLE, TEXT, 3 } },
 	  { 375, 338, 412, 1000 }, { 375, 338, 412, 1000 } },
-	/* 1.96 * 100, as if its other half had been drawn from the same pages */
+	/* 1.96 * 100, as if the other half had been drawn from the same pages */
 	{ "all looked at of the upper half",
 	  { { { 100, 300 }, { ONE, 0 }, 1, WHOLE, TEXT, 2 },
 	    { { 500, 500 }, { ONE, ONE }, SURE, WHOLE, TEXT } },
@@ -113,7 +111,7 @@ static const struct estimate estimates[] = {
 
 KUNIT_ARRAY_PARAM_DESC(estimate, estimates, what);
 
-/* Regions side by side, without cells: the estimator asks for no more. */
+/* Regions side by side, without cells: enough for the estimator. */
 static void add_region(struct world *w, const struct looked *l, u32 k)
 {
 	struct wsmon_region *r = &w->rs.r[w->rs.nr];
@@ -125,7 +123,7 @@ static void add_region(struct world *w, const struct looked *l, u32 k)
 	memcpy(r->n, l->n, sizeof(r->n));
 	r->draws = l->draws;
 	r->area = w->sp.nr_ext - 1;
-	/* the other windows say the contrary */
+	/* the other windows have different values */
 	memset(r->out, 0x11, sizeof(r->out));
 	memcpy(r->out[k], l->out, sizeof(l->out));
 	r->known = l->seen != NONE ? BIT(k) : ~BIT(k);
@@ -164,7 +162,7 @@ static void by_hand(struct kunit *test)
 	by_hand_for(test, WSMON_WINDOWS_MAX - 1);
 }
 
-/* The most regions there may be, and all of them in doubt */
+/* The maximum number of regions, all of them uncertain */
 static void most_regions_differ(struct kunit *test)
 {
 	static const struct mapping map = { 0, TOP, TEXT };

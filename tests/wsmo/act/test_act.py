@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""wsmo act, against a fake of the module, on a real process: what is done."""
+"""wsmo act, against a fake of the module, on a real process: actions and their results."""
 import mmap
 import os
 import re
@@ -97,7 +97,7 @@ def test_limits():
         res = run(*args(d, m, v, COLD, more=("--quota-bytes", "2M")))
         took = time.monotonic() - began
         done = objects(res, "rule")[0]["applied_bytes"]
-        # budget of the first second and of the later ones; blocks of 2 MiB
+        # a second's budget at once, and one for each second; blocks of 2 MiB
         ok(2 * MIB <= done <= 2 * MIB * took + 4 * MIB and done < v.size // 2,
            "a quota of bytes", done, took)
         ok(mapped(v, (0.5, 1)) == v.size // 2 - done, "is what is gone", mapped(v, (0.5, 1)))
@@ -147,7 +147,8 @@ def test_rates():
 
 
 def test_pieces_in_parts():
-    """What a budget leaves of one piece has its turn, too, though nothing shows."""
+    """If a budget ends within a piece, the rest has its turn later, though no record
+    tells it apart."""
     for action in "cold", "pageout":
         with fake(lambda v: {v.pid: regions(v.at, v.size, 1)}, pace=0.03) as (d, m, v):
             # one region, with two samples an interval: 30 ages
@@ -161,7 +162,7 @@ def test_pieces_in_parts():
 
 
 def test_again():
-    """What was accessed in between may be taken again, not before it is cold."""
+    """Memory that was accessed in between may be taken again, but not before it is cold."""
     with fake(half_hot) as (d, m, v):
         def used(i):
             hot = range(32) if not 180 <= i < 190 else range(64)
@@ -172,7 +173,7 @@ def test_again():
         for a in objects(res, "action"):
             sums[a["start"] // v.size] = sums.get(a["start"] // v.size, 0) + a["applied_bytes"]
             times.setdefault(round(a["t"] * 2), 0)
-        # pages just faulted in wait on their CPU for the LRU: reclaim leaves them
+        # pages just faulted in wait for the LRU, in lists of their CPU, where reclaim leaves them
         waiting = 32 * os.cpu_count() * mmap.PAGESIZE
         ok(0 <= v.size - sum(sums.values()) <= waiting and
            mapped(v, (0.5, 1)) <= waiting and mapped(v, (0, 0.5)) == v.size // 2,
@@ -238,7 +239,7 @@ def test_commands():
 
 
 def test_locked():
-    """Another target whose mmap lock is held does not hold up what is done to this one."""
+    """A held mmap lock of one target does not delay actions on another."""
     with Directory() as mount, Locked(mount.name) as held:
         if not held.works:
             return skip("a target whose mmap lock is held", "no FUSE")

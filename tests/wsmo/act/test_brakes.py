@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""wsmo act: what restrains it. Each brake alone, on a clock of its own, and the defaults on a
-real process, against fakes of the module and of the kernel's files."""
+"""wsmo act: its limits. Each alone, on a clock of its own; and the defaults on a real
+process, against fakes of the module and of the kernel's files."""
 import contextlib
 import fcntl
 import mmap
@@ -19,7 +19,7 @@ SEC = 10**9
 
 
 class Brakes:
-    """tests/wsmo/programs/brakes.c: lets time pass, and says what is allowed then."""
+    """tests/wsmo/programs/brakes.c: advances the time, and reads the allowed rates."""
 
     def __init__(self, directory, size=1 << 40, cpu=SEC, refaults=100, most=0.1):
         self.directory, self.stall, self.now = directory, 0, 0
@@ -38,7 +38,8 @@ class Brakes:
         return self
 
     def second(self, refaults=0, waits=0.0, seconds=1):
-        """Time passes: @refaults pages come back, tasks wait for memory for this share of it"""
+        """Advance the time: @refaults pages come back, tasks wait for memory for this share of
+        it"""
         self.now += seconds
         self.stall += waits * seconds * 1e6
         self.directory.write("psi", pressure(self.stall))
@@ -63,7 +64,7 @@ def test_governor(d):
                 ok(not b.may, "%s above it: reclaim pauses" % name, b.pause)
                 pauses.append(b.pause - began)
                 while not b.may:
-                    # nothing counts meanwhile
+                    # during a pause nothing counts
                     b.second(**bad if b.pause > b.now + 1 else {})
             ok(pauses == [5, 10, 20, 40, 80, 160, 320, 320] and b.pauses == 8,
                "  each time twice as long, up to 320 s", pauses, b.pauses)
@@ -113,7 +114,7 @@ def test_grace(d):
 
 @as_root
 def test_of_defaults():
-    """The limits that hold without options"""
+    """The default limits"""
     size = 2048 * MIB
 
     def cold(v):
@@ -140,7 +141,7 @@ def test_of_defaults():
 
 @contextlib.contextmanager
 def on_a_device():
-    """A file that is where devices are"""
+    """A path in /dev, the file system of device nodes"""
     path = "/dev/wsmo-test-%d" % os.getpid()
     try:
         yield path
@@ -163,7 +164,7 @@ def test_devices():
 
 @as_root
 def test_one_at_a_time():
-    """A second act knows nothing of what came back to the first one"""
+    """Another act would know nothing of memory that came back to the first"""
     def second(v, *more):
         with Directory() as d, Directory() as debug:
             m = Module(debug, interval=0.004, script=script(half_hot(v)))
@@ -196,7 +197,7 @@ KDAMOND = "open('/proc/self/comm', 'w').write('%s'); print(flush=True); __import
 
 @contextlib.contextmanager
 def thread(name):
-    """One of the kernel's, as far as its name says"""
+    """A thread of the kernel, by its name"""
     with subprocess.Popen([sys.executable, "-c", KDAMOND % name], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, text=True) as p:
         p.stdout.readline()
@@ -206,7 +207,7 @@ def thread(name):
 
 @as_root
 def test_damon():
-    """It clears the same Accessed bits: what is in use looks cold"""
+    """DAMON clears the same Accessed bits: memory in use looks cold"""
     with open("/proc/2/comm") as f:
         if f.read() != "kthreadd\n":
             skip("DAMON", "process 2 is not kthreadd")
@@ -218,7 +219,7 @@ def test_damon():
             ok(res.returncode == 0 and mapped(v, (0.5, 1)) == left * v.size // 2 and
                (b"DAMON runs (thread kdamond.0)" in res.stderr) == bool(left),
                "beside %s" % name, mapped(v), res)
-    # it ends after a second, ages are of 500 ms, and records are as old as they say
+    # it ends after a second; ages of 500 ms are reached, as records come at the pace they claim
     with fake(half_hot, intervals=600, pace=0.01) as (d, m, v), thread("kdamond.7") as pid:
         file = File(d, "/proc/2/task/2/children", b"%d " % pid)
         m.script = script(half_hot(v), 600, events={100: lambda: file.write(b"%-*d " % (

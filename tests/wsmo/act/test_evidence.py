@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""wsmo act, against a fake of the module, on a real process: what is left alone."""
+"""wsmo act, against a fake of the module, on a real process: memory that it leaves alone."""
 import json
 import mmap
 import os
@@ -18,11 +18,11 @@ MIB = 1 << 20
 
 
 def test_lucky_samples():
-    """One region in 16 is hot each time, another each time: none is cold for sure."""
+    """A different region in 16 is hot each time: none is cold for sure."""
     def snapshot(v):
         return lambda i: {v.pid: regions(v.at, v.size, 64, hot=range(i % 16, 64, 16))}
     with fake(snapshot) as (d, m, v):
-        # never for 100 ms is true of all of them most of the time
+        # nearly all regions are unused for 100 ms at most times
         res = run(*args(d, m, v, "4K null null 3% 100ms null pageout"))
         ok(res.returncode == 0 and mapped(v) == v.size and not objects(res, "rule")[0]["tried"],
            "what is cold by luck alone is left alone", mapped(v), res.stderr)
@@ -31,7 +31,7 @@ def test_lucky_samples():
         ok(mapped(v) == 0, "(it would have been taken)", mapped(v))
 
     def cut(v):
-        # regions are cut in 16 right before they are old enough
+        # regions are split in 16 right before they are old enough
         return lambda i: {v.pid: regions(v.at, v.size, 64 if i < 40 else 1024)}
     for parts, gone in ((cut, False), (lambda v: {v.pid: regions(v.at, v.size, 64)}, True)):
         with fake(parts, intervals=50) as (d, m, v):
@@ -51,7 +51,7 @@ def test_lucky_samples():
         run(*args(d, m, v, COLD))
         ok(mapped(v) == 0, "what was hot once is not so for ever", mapped(v))
 
-    # what bursts use is seen by the samples of one interval: with few, more bursts are awaited
+    # one interval's samples see a burst: with few samples, act waits for more bursts
     for parts, gone in (4, False), (32, True):
         with fake(lambda v: {v.pid: regions(v.at, v.size, parts)}) as (d, m, v):
             run(*args(d, m, v, "4K null null 5% 500ms null pageout"))
@@ -61,7 +61,7 @@ def test_lucky_samples():
         ok(mapped(v) == 0, "  a few are enough in the end", mapped(v))
 
     def bursts(v):
-        # each 400 ms, and by chance none of its samples is in what is used from 1 s on
+        # bursts each 400 ms; from 1 s on, by chance, no sample is in the used part
         return lambda i: {v.pid: regions(v.at, v.size, 64, hot=range(64) if i % 40 == 0 and i < 100
                                          else ())}
     with fake(bursts) as (d, m, v):
@@ -71,14 +71,14 @@ def test_lucky_samples():
         run(*args(d, m, v, "4K null null 10% 500ms null pageout"))
         ok(mapped(v) == 0, "  three are", mapped(v))
 
-    # by Wilson's interval at 95 % no hit among 73 samples is at most 5 %; at 90 % among 52, at 99 % 127
+    # Wilson's interval: no hit among 73 samples is at most 5 % at 95 %; 52 at 90 %, 127 at 99 %
     for samples, gone in (70, False), (78, True):
         with fake(lambda v: {v.pid: regions(v.at, v.size, 1)}, intervals=samples // 2) as (d, m, v):
             run(*args(d, m, v, "4K null null 5% null null pageout"))
             ok(mapped(v) < v.size if gone else mapped(v) == v.size, "%d samples of 5 %%" % samples, mapped(v))
 
     def few(v):
-        # the module says it is cold, but had too few samples to know
+        # reported as cold, but on too few samples
         return lambda i: {v.pid: regions(v.at, v.size, 64) if i < 20 else []}
     with fake(few) as (d, m, v):
         run(*args(d, m, v, "4K null null 5% null null pageout"))
@@ -86,7 +86,7 @@ def test_lucky_samples():
 
 
 def test_unseen():
-    """Regions that the module had no time for: no samples, and no age."""
+    """Regions without CPU time: no samples, and no age."""
     def snapshot(v, seen):
         return lambda i: {v.pid: [r.region(at, at + v.size // 64, 0, 0, "file", 60000, 0,
                                            0 if seen(i) else r.SAMPLES_MISSED)
@@ -123,7 +123,7 @@ def test_left_alone():
         res = run(*args(d, m, v, COLD, classes="anon,heap"))
         ok(mapped(v) == v.size and not objects(res, "rule")[0]["tried"],
            "classes that were not asked for", mapped(v))
-    # whatever the module calls it, the mapping of now decides
+    # the present mapping decides, whatever class the module reports
     wrong = lambda v: {v.pid: regions(v.at, v.size, 64, cls="anon")}  # noqa: E731
     with fake(wrong) as (d, m, v):
         res = run(*args(d, m, v, COLD, classes="anon"))
@@ -177,7 +177,7 @@ def test_changes():
         res = run(*args(d, m, v, COLD))
         rule = objects(res, "rule")[0]
         ok(rule["gone_bytes"] == 2 * MIB and not rule["tried"], "nothing is there any more", rule)
-    # mappings that were coalesced: what is between them was never there
+    # coalesced mappings: the gap between them was never mapped
     with fake(lambda v: {v.pid: regions(v.at, 2 * v.size, 64)}) as (d, m, v):
         m.script = script({v.pid: regions(v.at, 2 * v.size, 64)}, events={0: lambda: r.area(
             now(), v.pid, "file", 0, 1, v.at, v.at + 2 * v.size, v.size)})
@@ -197,7 +197,7 @@ def test_changes():
     with fake(half_hot, intervals=10**6) as (d, m, v):
         p = subprocess.Popen([WSMO, *args(d, m, v, COLD)], env=ENV,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                             # in the background it is ignored
+                             # background processes start with SIGINT ignored
                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         m.running.wait(5)
         end = time.monotonic() + 60
@@ -209,7 +209,7 @@ def test_changes():
            json.loads(out)["applied_bytes"] == v.size // 2, "Ctrl-C ends it", out, err)
 
     def after_exec(v):
-        # what is said before an exec holds for the old address space
+        # records from before an exec are about the old address space
         return lambda i: {v.pid: regions(v.at, v.size, 64)}
     with fake(after_exec) as (d, m, v):
         event = {i: lambda: r.target(now(), v.pid, b"new", flags=1) for i in range(0, 1000, 20)}
@@ -219,7 +219,7 @@ def test_changes():
 
 
 def test_secondary():
-    """A virtual machine is left alone, from the moment it is known to be one."""
+    """A virtual machine is left alone as soon as it is known to be one."""
     flag = 0x100
 
     def flagged(v, at, reason, every=10**6):
@@ -260,18 +260,18 @@ def test_secondary():
 
 
 def test_behind():
-    """What was cold a while ago, when wsmo act was stopped, is in use since."""
+    """wsmo act was stopped; memory that was cold before is in use now."""
     def used(v):
         return lambda i: {v.pid: regions(v.at, v.size, 8, hot=() if i < 100 else range(8))}
     for stop in True, False:
         with fake(used, pace=0.002) as (d, m, v):
-            # all of it is to fit into a pipe: eight regions, for four ages
+            # everything has to fit into a pipe: eight regions, for four ages
             p = subprocess.Popen([WSMO, *args(d, m, v, COLD.replace("500ms", "100ms"))], env=ENV,
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             events = {20: lambda: p.send_signal(signal.SIGSTOP)} if stop else {}
             m.script = script(used(v), events=events)
             if stop:
-                # the last interval is of 1.5 s, and acting began at 0.4 s
+                # the last interval is at 1.5 s, and acting began at 0.4 s
                 m.running.wait(5)
                 time.sleep(3.5)
                 p.send_signal(signal.SIGCONT)
@@ -283,13 +283,13 @@ def test_behind():
 
 
 def test_often_behind():
-    """That is said once a minute, and how often it was at the end"""
+    """One message a minute, and the count at the end"""
     with fake(half_hot) as (d, m, v):
         def play(module, pids):
             module.begin(pids)
             for lag in (3 * 10**9, 0) * 3:
                 t = now() - lag
-                # more than it takes at once
+                # more than it reads at once
                 module.send(3 * (r.snapshot(t, v.pid, regions(v.at, v.size, 64)) + r.stats(t)))
                 time.sleep(0.5)
             module.send(r.end(now(), 0))

@@ -40,7 +40,7 @@ class Goals:
         print(*numbers, file=self.p.stdin, flush=True)
 
     def look(self, available=-1, pressure=-1, limit=256 * MIB, taken=None):
-        """Return: the rate, what of it is left, and whether reclaim may go on"""
+        """Return: the rate, the rest of it, and whether reclaim may go on"""
         self.tell(available, pressure, limit, self.left if taken is None else taken)
         rate, left, may = self.p.stdout.readline().split()
         self.left = max(float(left), 0)
@@ -86,7 +86,7 @@ def test_rates(d):
 
 
 def test_loops(d):
-    """The controller and something that answers it"""
+    """The controller, with a simulated machine"""
     with Goals(d, available=0.1) as g:
         # it grows by 4 MiB a second; there is always more to reclaim
         available, seen = 0.3 * TOTAL, []
@@ -98,7 +98,8 @@ def test_loops(d):
         ok(0.09 < min(end) and max(end) < 0.11 and not any(may for _, may in seen[:40]),
            "available memory is held", min(end), max(end))
     with Goals(d, pressure=0.005) as g:
-        # a tenth of what was taken in the last ten seconds comes back, a second of delay each 200 MiB
+        # a tenth of the memory taken in the last ten seconds comes back; a second of delay each 200
+        # MiB
         rng, taken, pressure = random.Random(1), [0] * 10, []
         for _ in range(400):
             pressure.append(sum(taken[-10:]) / 10 / 10 / (200 * MIB) * rng.uniform(0.5, 1.5))
@@ -109,7 +110,7 @@ def test_loops(d):
 
 
 def meminfo(share):
-    """Of a machine where this share is available"""
+    """/proc/meminfo with this share available"""
     return ("MemTotal: %12d kB\nMemAvailable: %12d kB\nSwapFree: %12d kB\n" %
             (TOTAL >> 10, share * TOTAL // 1024, 0)).encode()
 
@@ -119,7 +120,7 @@ def pressure(us):
 
 
 class File:
-    """A file that is one of the kernel's for a program. It never is incomplete."""
+    """A fake of a kernel file, for a program. It is never incomplete."""
 
     def __init__(self, directory, at, data):
         self.at, self.path = at, directory.path(at.strip("/").replace("/", "-"))
@@ -147,7 +148,7 @@ class File:
 
 
 def with_files(files, *command):
-    """Run wsmo where these files are the kernel's"""
+    """Run wsmo with these files in place of the kernel's"""
     binds = "".join("mount --bind %s %s && " % (f.path, f.at) for f in files)
     return subprocess.run(["unshare", "-m", "sh", "-c", binds + 'exec "$@"', "sh", WSMO, *command],
                           env=ENV, capture_output=True, timeout=60)
@@ -182,7 +183,7 @@ def test_of_available():
             while mapped(v) == v.size and m.thread.is_alive():
                 time.sleep(0.02)
             file.write(meminfo(0.11))
-            # one second's worth may be on its way
+            # a second's worth may be under way
             time.sleep(1.5)
             events.append(mapped(v))
         thread = threading.Thread(target=watch)
@@ -219,7 +220,7 @@ def test_of_pressure():
 
 
 def make_cgroup():
-    """Return: its path, or an error"""
+    """Return: the path of a new cgroup, or an error"""
     path = "%s/wsmo-test-%d" % (cgroup_root() or "/nowhere", os.getpid())
     try:
         os.mkdir(path)
@@ -230,7 +231,7 @@ def make_cgroup():
 
 @as_root
 def test_moved():
-    """A process that leaves the cgroup is left alone, one that moves within it is not."""
+    """A process that leaves the cgroup is left alone; one that moves within it is not."""
     path = make_cgroup()
     if not isinstance(path, str):
         return skip("processes that move", path)
@@ -264,7 +265,7 @@ def test_moved():
 
 @as_root
 def test_of_a_cgroup():
-    """Its own pressure counts"""
+    """The cgroup's own pressure counts"""
     path = make_cgroup()
     if not isinstance(path, str):
         skip("goals of a cgroup", path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""wsmo act: schemes, as they are written and shown."""
+"""wsmo act: schemes, as written and as shown."""
 from command import fails, ok, run
 from victim import objects
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * allocs.c - allocates in one way, says how much is live, and waits a moment
+ * allocs.c - allocates in one way, prints the live bytes, and waits a moment
  *
- * usage: allocs WAY. Prints "live BYTES", of all that is not freed.
+ * usage: allocs WAY. Prints "live BYTES", of all memory that is not freed.
  */
 #define _GNU_SOURCE
 #include <malloc.h>
@@ -51,7 +51,7 @@ static void *one(const char *way, size_t bytes)
 	return malloc(bytes);
 }
 
-/* Keeps each third: what others had may become theirs */
+/* Keeps every third: memory that others freed may become theirs */
 static void keep(const char *way)
 {
 	int i;
@@ -90,7 +90,7 @@ static void grow(void)
 static void *hand_over[NR];
 static int handed;
 
-/* What one thread allocates another frees */
+/* One thread frees the memory that another allocates */
 static void *thread(void *arg)
 {
 	uint32_t x = (uintptr_t)arg + 7;
@@ -141,7 +141,7 @@ static void maps(void)
 		if (p == MAP_FAILED)
 			abort();
 		count(bytes);
-		/* the second of its pages goes */
+		/* unmap the second of its pages */
 		if (i % 3 == 0) {
 			munmap(p + 4096, 4096);
 			live -= 4096;
@@ -157,7 +157,7 @@ static void maps(void)
 	}
 }
 
-/* Children allocate and free, also if other threads allocated when they were forked */
+/* Children allocate and free, also if forked while other threads allocate */
 static void forks(void)
 {
 	pthread_t t[2];

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * brakes.c - runs the limits of "wsmo act", and its memory of what came back, on a clock of its
- * own, for act/test_brakes.py; with an argument its goals, for act/test_goals.py
+ * brakes.c - runs the limits of "wsmo act", and its memory of refaults, on a clock of its own,
+ * for act/test_brakes.py; with an argument its goals, for act/test_goals.py
  *
- * Limits: the first line has the bytes and the nanoseconds of CPU time a second, the greatest
- * refaults and pressure, and the file with the pressure. Each line after it has a word and a number.
+ * Limits: the first line has the bytes and the nanoseconds of CPU time a second, the maxima of
+ * refaults and pressure, and the file with the pressure. Each further line has a word and a number.
  *
- * Goals: the first line has a target for each goal, each line after it the share that each goal
- * has reached, the greatest rate, and what was reclaimed since the line before. Prints the rate
- * from then on, what is left of it, and whether reclaim may go on.
+ * Goals: the first line has a target for each goal; each further line has the share that each goal
+ * has reached, the maximum rate, and the bytes reclaimed since the last line. Prints the rate from
+ * then on, the rest of it, and whether reclaim may go on.
  */
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * consumer.c - prints the working set sizes of a recording, over time and as a curve with
- * limits, and sums up its regions: a program that has nothing of wsmon but the installed
+ * limits, and sums up its regions: a program that uses nothing of wsmon but the installed
  * library
  */
 #include <libwsmon.h>

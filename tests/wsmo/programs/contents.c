@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * contents.c - prints what contents_copy() takes of this process: whether some, whether it was
- * forbidden, and how many of the pages are those of its secret
+ * contents.c - prints what contents_copy() copies of this process: whether anything, whether
+ * it was forbidden, and how many pages of its secret
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -16,7 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Writing to a session that has ended is no more than an error */
+/* Writing to an ended session is just an error: no SIGPIPE */
 __attribute__((constructor)) static void ignore_signal(void)
 {
 	signal(SIGPIPE, SIG_IGN);
@@ -34,7 +34,7 @@ static int connect_to(const char *name)
 		errno = ENODEV;
 		return -1;
 	}
-	/* too many files are open */
+	/* the limit of open files is reached */
 	if (status) {
 		close(fd);
 		errno = EMFILE;
@@ -58,7 +58,7 @@ int open(const char *path, int flags, ...)
 	return real(path, flags, mode);
 }
 
-/* The module is loaded */
+/* Pretend that the module is loaded */
 int access(const char *path, int mode)
 {
 	int (*real)(const char *path, int mode) = dlsym(RTLD_NEXT, "access");

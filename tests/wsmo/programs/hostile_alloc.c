@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * hostile_alloc.c - a program under "wsmo record --alloc" that makes it difficult
+ * hostile_alloc.c - a program that makes "wsmo record --alloc" difficult
  *
- * usage: hostile_alloc seccomp|tail|head|events|collide|spread|shrink|hole|close CMD.... It allocates, and prints
- * "ran" when it is done.
+ * usage: hostile_alloc seccomp|tail|head|events|collide|spread|shrink|hole|close CMD.... It
+ * allocates, and prints "ran" at its end.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -37,7 +37,7 @@ static int ring_fd(void)
 	return atoi(getenv(ALLOC_RING_ENV));
 }
 
-/* Rings full of stacks of one call, which feed.c sorts to one place: its hash of each ends in 21 zeros */
+/* Rings full of stacks of one call, whose hashes in feed.c all end in 21 zeros: one place */
 static void stacks(struct alloc_ring *ring, bool collide)
 {
 	struct alloc_event e = { .kind = WSMON_ALLOC_MALLOC, .nr = 1 };
@@ -87,10 +87,10 @@ int main(int argc, char **argv)
 {
 	if (argc < 2)
 		return 2;
-	/* the C library's own memory */
+	/* initialise the C library's own memory */
 	free(malloc(1 << 16));
 	if (!strcmp(argv[1], "seccomp")) {
-		/* read(), write(), exit() of the thread and sigreturn() only */
+		/* allowed: read(), write(), exit() of the thread and sigreturn() */
 		if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
 			return 5;
 	} else if (!strcmp(argv[1], "close")) {

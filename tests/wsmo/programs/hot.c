@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * hot.c - functions and objects of known sizes, to be named by "report hot"; it is
- * never run
+ * hot.c - functions and objects of known sizes, for "report hot" to name; it never
+ * runs
  */
 #define PAGE __attribute__((aligned(4096), noinline))
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * noname.c - preloaded: tells which calls put a file in its place; with NO_TMPFILE set, no file
- * system has files without a name
+ * noname.c - preloaded: prints the calls that put a file in its place; with NO_TMPFILE set, no
+ * file system supports files without a name
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -22,7 +22,7 @@ RATE = 4096
 START, MALLOC, FREE, MMAP, MUNMAP, LOST = range(6)
 WAYS = ("malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc",
         "posix_memalign", "valloc", "threads", "fork", "mmap")
-# Of all ways together less; two of three runs may be wrong by chance, not by a bias
+# A lower bound for all ways together; two of three runs may be off by chance, but not by a bias
 SIGMAS, POOLED = 4.5, 3
 
 
@@ -48,7 +48,7 @@ def records(d):
 
 
 def estimate(events, rate=RATE):
-    """Bytes that are live, the variance of that, and frees of what is not known"""
+    """Live bytes, their variance, and the number of frees of unknown memory"""
     live, maps, strange = {}, [], 0
     for _, kind, _, addr, size in events:
         if kind == MALLOC:
@@ -119,7 +119,7 @@ def test_stacks():
 def test_losses():
     with fake(interval=0.5) as (d, m):
         program = build(d)
-        # the recorder stops while the program does not
+        # the recorder stops before the program
         res = run(*args(d, m, "--alloc=1", "--", "sh", "-c",
                         "kill -STOP $PPID; (sleep 2; kill -CONT $PPID) & exec " + program + " threads"))
         events, _ = records(d)
@@ -143,7 +143,7 @@ def test_environment():
         res = run(*args(d, m, "--", "env"))
         ok(b"WSMO_ALLOC" not in res.stdout and r.ALLOC not in kinds(d), "without --alloc nothing of it",
            res.stdout)
-    # a descriptor that was closed is told by the first process; the program runs
+    # the first process reports a closed descriptor; the program runs
     for name, words in (("700,%d" % os.getpid(), b"are not recorded"), ("700,1", b""), ("x", b"")):
         res = subprocess.run(["/bin/echo", "ran"], env={"LD_PRELOAD": LIBRARY, "WSMO_ALLOC": name},
                              capture_output=True)
@@ -152,7 +152,7 @@ def test_environment():
 
 
 def test_memory():
-    """The ring can neither lack memory nor be cut off, and leaves nothing behind."""
+    """The ring can neither lack memory nor be truncated, and leaves nothing behind."""
     with fake(interval=0.5) as (d, m):
         look = ("import fcntl, os; fd = int(os.environ['WSMO_ALLOC'].split(',')[0]); s = os.fstat(fd); "
                 "print(s.st_blocks * 512 - s.st_size, fcntl.fcntl(fd, fcntl.F_GET_SEALS) & 7, "
@@ -162,7 +162,7 @@ def test_memory():
         ok(res.stdout == b"0 %d /memfd:wsmo-alloc (deleted)\n" % seals,
            "the ring is memory, sealed, and no file", res.stdout, res.stderr)
     with fake() as (d, m):
-        # the size that a file may have stands for memory that is full
+        # the limit of file sizes stands for a lack of memory
         res = run(*args(d, m, "--alloc", "--", "echo", "ran"), preexec_fn=lambda: (
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN),
             resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))))
@@ -190,7 +190,8 @@ def test_hostile():
 
 
 def test_crowded():
-    """Stacks that a command made for the recorder to have them all in one place: no work by the square."""
+    """A command makes stacks that fall into one place of the recorder's table: no quadratic
+    work."""
     took = {}
     with Directory() as b:
         program = b.path("hostile")
@@ -207,7 +208,8 @@ def test_crowded():
 
 
 def test_libraries():
-    """The library starts in programs of any C library: it asks only for what all of them have."""
+    """The library starts in programs of any C library: it needs only functions that all of them
+    have."""
     names = subprocess.run(["nm", "-D", "--undefined-only", LIBRARY], stdout=subprocess.PIPE,
                            check=True).stdout.decode().split("\n")
     needed = {line.split()[1].split("@")[0] for line in names if line.split()[:1] == ["U"]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Long recordings: times that read only their part, --rotate, --keep, --max-size."""
+"""Long recordings: reports of a span read only its part; --rotate, --keep, --max-size."""
 import contextlib
 import os
 import random
@@ -14,11 +14,11 @@ from recorder import args, fake
 SEC = 10**9
 COUNT = 400
 REGIONS = 600
-FIRST = 128 << 10  # bytes that the reader reads before it looks for an index
+FIRST = 128 << 10  # bytes read before the reader looks for an index
 
 
 def player(count=COUNT, areas=2, begin=5000 * SEC):
-    """A module that sends @count intervals of a second at once, always the same."""
+    """A module that sends @count equal intervals of a second at once."""
     rng = random.Random(9)
 
     def play(m, pids):
@@ -47,9 +47,9 @@ def player(count=COUNT, areas=2, begin=5000 * SEC):
 
 @contextlib.contextmanager
 def recorded(*more, pid=None, **play):
-    """What is recorded depends on neither time nor machine, but for a @pid's mappings"""
+    """A recording independent of time and machine, apart from a @pid's mappings"""
     def begin(m, pids):
-        # wsmo finds no memory and no mappings of it
+        # wsmo cannot read its memory and mappings any more
         p.kill()
         os.waitid(os.P_PID, p.pid, os.WEXITED | os.WNOWAIT)
         player(**play)(m, pids)
@@ -71,7 +71,7 @@ def parts(data):
 
 
 def index(data):
-    """[(offset, bytes, from, to)] of a file's INDEX records; None if it has no whole one"""
+    """[(offset, bytes, from, to)] of a file's INDEX records; None without a complete index"""
     found = [part for part in parts(data) if part[0] == r.INDEX]
     runs, before = [], 0
     for _, at, size in found:
@@ -83,7 +83,7 @@ def index(data):
 
 
 def bytes_read(*command):
-    """The result, and what it read; the rest of what this process reads is its output"""
+    """The result, and bytes that wsmo read; other reads of this process are of wsmo's output"""
     def rchar():
         with open("/proc/self/io") as f:
             return int(f.readline().split()[1])
@@ -115,7 +115,7 @@ def test_times():
                     damaged[at:at + size] = size * b"\xff"
                 else:
                     wanted += max(0, at + size - max(at, FIRST))
-            # it compares with the whole recording
+            # compared with the whole recording
             get = ("report", "peaks", "--json", "--time", time, "-i")
             ok(run(*get, bare).stdout == run(*get, d.path("data")).stdout, "peaks --time " + time)
             for view in "summary", "wss", "hot", "regions", "heatmap", "idle":
@@ -126,7 +126,7 @@ def test_times():
                    "%s --time %s: all of that, and nothing else" % (view, time),
                    part.stderr, want.stdout[-300:], part.stdout[-300:])
             _, got = bytes_read("report", "wss", "--time", time, "-i", d.path("data"))
-            # a process reads some 100 bytes more or less about itself
+            # a process reads about 100 bytes more or less about itself
             ok(abs(got - least - wanted) < 4096, "  which is %d of %d bytes" % (wanted, indexed), got, least)
         res = run("report", "wss", "--time", "100,160", "-i", "-", stdin=data)
         ok(res.returncode == 0 and res.stdout == run(
@@ -198,7 +198,7 @@ def test_rotation():
         size = os.path.getsize(d.path("data"))
         ok(512 << 10 <= size < 640 << 10 and b"reached --max-size" in res.stderr and
            lines(d.path("data"))[-1]["type"] == "end", "--max-size alone ends it", size, res.stderr)
-    # what a file begins with is larger than the limit
+    # the beginning of each file is larger than the limit
     with recorded("--rotate", "64K", "--max-size", "2M", areas=600) as (d, _):
         names = rotated(d)
         begins = [sum([size for kind, _, size in parts(d.read(os.path.basename(name))) if kind == r.AREA][:600])
@@ -210,7 +210,7 @@ def test_rotation():
 
 
 def test_older():
-    """What is there is rotated, too; nothing is lost if it cannot be."""
+    """Existing files are rotated, too; nothing is lost if that fails."""
     with fake(script=player(20)) as (d, m):
         d.write("data", r.header(1) + b"the old one")
         d.write("data.1", r.header(1) + b"older")
@@ -221,7 +221,7 @@ def test_older():
            "older files are rotated", res.stderr)
 
     def play(d):
-        # after it was looked at whether the names are free
+        # made after the check that the names are free
         os.makedirs(d.path("data.1/x"))
         return player(20)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What wsmo record tells of its targets' mappings."""
+"""wsmo record: MAPPING records of its targets."""
 import os
 import re
 import struct
@@ -26,7 +26,7 @@ print("more", flush=True)
 input()
 """
 
-# every other page may be written, so that the kernel cannot merge neighbours
+# every other page is writable, so that the kernel cannot merge neighbours
 MANY = """import ctypes, mmap
 libc = ctypes.CDLL(None)
 pages = int(%d)
@@ -56,7 +56,7 @@ def go_on(p):
 
 
 def maps(pid):
-    """{start: what a MAPPING record is to say of it, but build ID and thread}"""
+    """{start: MAPPING record to expect, without build ID and thread}"""
     found = {}
     with open("/proc/%d/maps" % pid) as f:
         for line in f:
@@ -75,7 +75,7 @@ def decode(body):
 
 
 def areas(module, pid):
-    """As the module sends them when mappings changed."""
+    """AREA records, as sent when mappings have changed."""
     module.send(r.area(now(), pid, "anon", 0, 2, 4096, 8192))
     module.send(r.area(now(), pid, "anon", 1, 2, 8192, 12288))
 
@@ -150,7 +150,7 @@ PLAIN = os.path.join(TOP, "out", "bin", "wsmo")
 
 
 def many(pages):
-    """A target with more mappings than are told."""
+    """A target with more mappings than are recorded."""
     p = child(MANY % pages)
     peak = []
 
@@ -178,7 +178,7 @@ def many(pages):
     else:
         ok(len(got) == len(maps(p.pid)) and not err, "%d mappings are told" % pages,
            len(got), err)
-    # the others read files that may not answer
+    # its other processes read files that may not answer
     ok(len(peak) > 1 and max(peak) < 3 << 10, "  in less than 3 MiB", peak)
     p.kill()
     p.wait()
@@ -197,7 +197,7 @@ def test_many():
     many(60000)
 
 
-# maps a file that it is given
+# maps a file given by name
 MAPS = """import mmap, sys
 f = open(%r, "r+b")
 m = mmap.mmap(f.fileno(), 0)
@@ -225,7 +225,8 @@ def test_deaf(d):
 
 
 def test_unkillable():
-    """Nor do real ones hold up its end: whoever asks them does not end, not even by SIGKILL."""
+    """Nor do real servers delay its end: a process that asks them does not end, not even by
+    SIGKILL."""
     with Directory() as d, Deaf(d.name, bytes(8192)) as f:
         if not f.works:
             return skip("servers that do not answer", "no FUSE, or not root")
@@ -241,7 +242,7 @@ def test_unkillable():
 
 
 def test_locked():
-    """Nor does a process whose mmap lock is held: it is left out, and that is said once."""
+    """Nor does a held mmap lock: the process is left out, with one message."""
     with Directory() as d, Locked(d.name) as held:
         if not held.works:
             return skip("a mmap lock that is held", "no FUSE, or not root")
@@ -267,7 +268,7 @@ def test_locked():
         ok(late.is_alive() and not res.returncode, "a mmap lock that is held does not hold up the recorder", res)
         ok(res.stderr.count(b"\n") == 1 and b"process %d does not let" % held.pid in res.stderr, "  that is said once",
            res.stderr)
-        # from 6.17 on maps needs no mmap lock
+        # from Linux 6.17 on maps needs no mmap lock
         ok({(p.pid, b"[stack]"), (p.pid, b"[heap]")} <= {(what[0], what[5]) for what in got},
            "  other processes are recorded", got)
         began = time.monotonic()

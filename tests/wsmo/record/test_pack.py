@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Packed snapshots: they are small, lossless, and read one by one."""
+"""Packed snapshots: small, lossless, and read one by one."""
 import os
 import random
 import struct
@@ -23,7 +23,7 @@ HEADER = len(r.header(0))
 
 
 def play(stream):
-    """A script for the fake module that sends just this."""
+    """A script for the fake module that sends this stream."""
     def script(module, _pids):
         at = 0
         while at < len(stream):
@@ -32,7 +32,7 @@ def play(stream):
 
 
 def record(stream, *options):
-    """The file that wsmo record makes of a stream, its own PROC and INDEX records left out."""
+    """The file that wsmo record makes of a stream, without its own PROC and INDEX records."""
     with Directory() as d, Directory() as debug:
         module = Module(debug, script=play(stream))
         try:
@@ -110,7 +110,7 @@ def plain(kind, t, body):
 
 
 def test_histories():
-    # from a fifth to half of the regions tell of their samples
+    # a fifth to half of the regions report samples
     round_trip("150 intervals", whole(*sim.history(150, 300, 1, pid=PID)), 5)
     small = round_trip("snapshots in parts", whole(*sim.history(8, 5000, 3, pid=PID)), 4)
     ok(kinds(small).count(packed.PACKED) == 24, "each part is packed by itself",
@@ -130,7 +130,7 @@ def odd_entry(rng):
 
 
 def test_unusual():
-    """Anything that is a snapshot comes back, likely or not."""
+    """Any snapshot comes back, likely or not."""
     rng = random.Random(8)
     t, made = samples.T0, []
     for n in range(150):
@@ -158,7 +158,7 @@ def test_unusual():
 
 
 def test_skipping():
-    """Each is read by itself: what a report leaves out is not unpacked."""
+    """Each is read by itself: snapshots that a report leaves out are not unpacked."""
     stream = whole(*sim.history(200, 60, 10, pid=PID))
     small = record(stream)
     at, damaged = HEADER, bytearray(small)
@@ -178,13 +178,13 @@ def test_skipping():
     fails(run("report", "regions", "--time", "39,41", "-i", "-", stdin=damaged),
           "damage inside --time", "broken at byte %d: a packed record" % where)
     res = run("report", "wss", "-i", "-", stdin=damaged)
-    # and says that there is nothing else
+    # and the message says that there is nothing else
     ok(res.returncode == 1 and b"nothing to show" in res.stderr and b"broken" not in res.stderr,
        "wss needs no snapshot", res.stderr)
 
 
 def test_memory(d):
-    """Bounded by what a report needs, not by the file."""
+    """Memory is bounded by the needs of a report, not by the file."""
     sizes = []
     for count in (10, 600):
         name = d.write("f", packed.pack(whole(*sim.history(count, 200, 11, pid=PID))))
@@ -198,7 +198,7 @@ def test_memory(d):
 
 
 def test_footprint():
-    """wsmo record beside what it records: below 3 MiB, whatever it packs."""
+    """wsmo record is small beside its targets: below 3 MiB, whatever it packs."""
     wsmo = os.path.join(TOP, "out", "bin", "wsmo")
     if not os.path.exists(wsmo):
         skip("wsmo record needs less than 3 MiB", "out/bin/wsmo is not built")
@@ -216,7 +216,7 @@ def test_footprint():
                               d.path("f"), "-p", str(PID)], env=ENV)
         try:
             size = -1
-            # until nothing more comes
+            # until the file stops growing
             while size != os.path.getsize(d.path("f")) \
                     if os.path.exists(d.path("f")) else p.poll() is None:
                 if os.path.exists(d.path("f")):

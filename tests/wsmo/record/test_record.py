@@ -71,7 +71,8 @@ def test_command():
 
 
 def test_time_namespace():
-    """Its clocks are ahead: what the recorder writes has the times of the module's records."""
+    """Clocks differ by a namespace: the recorder's own records have the times of the module's
+    records."""
     prefix = ["unshare", "-T", "--monotonic", "1000000"]
     if subprocess.run([*prefix, "true"], stderr=subprocess.DEVNULL).returncode:
         skip("a recorder in a time namespace", "none can be made")
@@ -116,7 +117,7 @@ def test_windows():
 
 
 def test_contents():
-    """Memory that its cgroup, or one above, keeps from swap is not copied there by --sizing"""
+    """--sizing does not copy memory that its cgroup, or one above, keeps from swap"""
     if os.geteuid() or not cgroup_root() or subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL).returncode:
         skip("contents of memory", "no root, no mount namespaces or no cgroups of version 2")
         return
@@ -175,7 +176,7 @@ def test_attach():
                         "-d", "1.3", "--sample", "10ms", "--aggr", "0.2",
                         "--no-flush", "--seed", "5", "--peak-detector", "fano",
                         "--peak-window", "60", "--peak-gain", "2.5", "--peak-adapt", "1",
-                        # that is all there are
+                        # these are all attributes
                         "--update", "2", "--window", "0.2", "--min-regions", "20",
                         "--max-regions", "500", "--cpu", "5%"))
         took = time.time() - began
@@ -504,7 +505,7 @@ def test_inheritance():
 
 
 def shown(d, m, *more, columns=0):
-    """What is printed on a terminal."""
+    """Messages on a terminal."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     p = subprocess.Popen([WSMO, *args(d, m, *more)], env=ENV, stderr=slave)
@@ -535,7 +536,7 @@ def test_progress():
 
 
 def test_cgroup_mounts():
-    """One that shows only a part of the cgroups"""
+    """A mount that shows only a part of the cgroups"""
     with open("/proc/self/mounts") as f:
         mounts = [line.split()[1] for line in f if line.split()[2] == "cgroup2"]
     if os.geteuid() or not mounts or subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL).returncode:
@@ -561,7 +562,7 @@ def test_cgroup_mounts():
 
 
 def test_slow_machine():
-    """To look at the processes of a cgroup may take far longer than the recording"""
+    """Reading the processes of a cgroup may take far longer than the recording"""
     with Directory() as d:
         device = Device(d)
         device.cgroup("/slow-1.scope", processes=0)

@@ -86,7 +86,7 @@ int main(void)
 
 
 def test_vfork():
-    """Until its child is gone a thread waits, which no stop is to blame for"""
+    """A thread waits for its child: no stop is the reason"""
     with fake(script=peaks(one)) as (d, m):
         d.write("vfork.c", VFORK.encode())
         subprocess.run(["gcc", "-w", "-o", d.path("vfork"), d.path("vfork.c")], check=True)
@@ -116,7 +116,7 @@ def test_threads():
 
 
 def test_no_leader():
-    """The main thread has exited: those of the others are taken, and mappings have names."""
+    """The main thread has exited: stacks of the others are taken, and mappings have names."""
     with fake(script=peaks(one)) as (d, m), test_mem.processes(test_mem.NO_LEADER) as (pid,):
         res = record(d, m, pid)
         found = stacks(d)
@@ -162,7 +162,7 @@ def test_which_peaks():
 
 
 def test_command():
-    """Stacks of what record itself runs."""
+    """Stacks of the command that record runs."""
     with fake(script=peaks(one)) as (d, m):
         with Program(d):
             pass
@@ -172,7 +172,7 @@ def test_command():
 
 
 def test_debugged():
-    """Somebody else's debugger has it: left alone, told once."""
+    """Another process debugs it: left alone, with one message."""
     with fake(script=peaks(one, lambda t, pid: r.peak(t, pid, 2, start_ns=t + 10**10))
               ) as (d, m), Program(d) as p:
         tracer = subprocess.Popen(["python3", "-c", """import ctypes, sys, time
@@ -192,7 +192,7 @@ time.sleep(60)""" % (PTRACE_SEIZE, p.pid)], stdout=subprocess.PIPE)
 
 
 def test_gone():
-    """It ended before its turn: no fuss."""
+    """The process ended before its turn: no message."""
     with fake(script=lambda m, pids: (
             os.kill(pids[0], signal.SIGKILL), time.sleep(0.2),
             peaks(one)(m, pids))) as (d, m), Program(d) as p:
@@ -202,7 +202,7 @@ def test_gone():
 
 
 def test_stopped():
-    """One that is stopped has a stack, and is stopped after that."""
+    """A stopped process has a stack, and stays stopped."""
     with fake(script=peaks(one)) as (d, m), Program(d, 1) as p:
         os.kill(p.pid, signal.SIGSTOP)
         time.sleep(0.1)
@@ -215,13 +215,13 @@ def test_stopped():
 
 
 def stack_readers(pid):
-    """Processes of a recorder's own that are not readers of /proc files"""
+    """Child processes of a recorder that are not readers of /proc files"""
     lines = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(pid)], stdout=subprocess.PIPE, text=True).stdout
     return [line.split()[0] for line in lines.splitlines() if "wsmo-reader" not in line]
 
 
 def test_killed():
-    """wsmo and all it runs is killed again and again: nothing stays stopped."""
+    """wsmo and all its processes are killed again and again: no target stays stopped."""
     def storm(m, pids):
         m.begin(pids)
         for i in range(100000):
@@ -260,7 +260,7 @@ def test_killed():
 
 
 def test_stuck():
-    """A thread that does not stop: one that waits for a child of vfork()."""
+    """A thread that does not stop: it waits for a child of vfork()."""
     with fake(script=peaks(one)) as (d, m):
         source = d.write("vfork.c", b"""#include <stdio.h>
 #include <unistd.h>
@@ -289,7 +289,8 @@ int main(void)
 
 
 def test_unanswered():
-    """A program on a file system that does not answer: what waits for it cannot be killed."""
+    """A program on a file system that does not answer: a process waiting for it cannot be
+    killed."""
     with open(shutil.which("sleep"), "rb") as sleep:
         content = sleep.read()
     with fake(script=peaks(one)) as (d, m), Directory() as mount, Deaf(mount.name, content) as f:
@@ -348,7 +349,8 @@ def test_by_hand():
 
 
 def test_swollen():
-    """A library of 1 MiB with debug information of 1 GiB: wsmo-stack takes no such memory."""
+    """A library of 1 MiB with debug information of 1 GiB: wsmo-stack does not allocate that
+    much."""
     program = os.path.join(TOP, "out/bin/wsmo-stack")
     with Directory() as d:
         with open(d.path("lib.c"), "w") as f:
@@ -356,7 +358,7 @@ def test_swollen():
                     "\tasm volatile(\"syscall\" : \"+a\"(r) : : \"rcx\", \"r11\", \"memory\");\n\treturn r + 1;\n}\n")
         with open(d.path("main.c"), "w") as f:
             f.write("long hold(void);\nint main(void) { return hold(); }\n")
-        # without tables for it beside the debug information, which is looked at then
+        # without unwind tables outside of the debug information, which is read then
         subprocess.run(["gcc", "-g", "-O2", "-fno-asynchronous-unwind-tables", "-shared", "-fPIC", "-o", "lib.so", "lib.c"],
                        check=True, cwd=d.name)
         subprocess.run(["gcc", "-o", "main", "main.c", "./lib.so"], check=True, cwd=d.name)
@@ -378,7 +380,7 @@ def test_swollen():
 
 
 def test_ready():
-    """wsmo-stack runs from the beginning: a peak may be short."""
+    """wsmo-stack runs from the beginning, as a peak may be short."""
     for options, want in ([], 1), (["--no-stacks"], 0):
         with fake() as (d, m), Program(d) as p:
             w = start(d, m, "-p", str(p.pid), *options)
@@ -391,7 +393,7 @@ def test_ready():
 
 
 def test_missing():
-    """wsmo was copied without what is beside it."""
+    """wsmo was copied without its helpers."""
     with fake(script=peaks(one)) as (d, m), Program(d) as p, Directory() as copy:
         subprocess.run(["cp", WSMO, copy.path("wsmo")], check=True)
         res = subprocess.run([copy.path("wsmo"), *args(d, m, "-p", str(p.pid))],

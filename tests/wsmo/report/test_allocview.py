@@ -31,7 +31,7 @@ def site(n):
 
 
 def recording(events, regions, t=100):
-    """Of stacks 1 to 9, from one address each; a snapshot of @regions at @t s"""
+    """Stacks 1 to 9, with one address each; a snapshot of @regions at @t s"""
     out = r.header(T0) + r.attrs(T0) + r.target(T0, PID, b"x")
     out += r.mapping(T0, PID, MAIN, MAIN + MIB, "rx", b"/nowhere/server", 0, 17)
     for n in range(1, 10):
@@ -42,7 +42,7 @@ def recording(events, regions, t=100):
 
 
 def test_times():
-    """What is live is as of the last snapshot; idle is what existed for so long."""
+    """Live memory is as of the last snapshot; idle memory existed for that long."""
     def make(born, age):
         return recording([r.alloc(T0, PID, 0, size=1),
                           r.alloc(T0 + born * SEC, PID, 1, 1 << 30, 4 * MIB, 1)],
@@ -62,7 +62,7 @@ def test_times():
 
 
 def test_watched():
-    """What was watched for less than ten seconds may have been idle for longer: not known."""
+    """Memory watched for less than ten seconds may have been idle for longer: unknown."""
     for t, idle, long in (8, None, None), (30, 4 * MIB, None), (90, 4 * MIB, 4 * MIB):
         got, res = rows(recording([r.alloc(T0, PID, 0, size=1), r.alloc(T0, PID, 1, 1 << 30, 4 * MIB, 1)],
                                   [(1 << 30, (1 << 30) + 4 * MIB, 0, 0, t * 1000)], t))
@@ -73,7 +73,7 @@ def test_watched():
 
 
 def test_bounds():
-    """Memory of two sites in one region: whose half is in use is not known."""
+    """Memory of two sites in one region: it is unknown which half is in use."""
     a = 1 << 30
     events = [r.alloc(T0, PID, 0, size=1)] + [r.alloc(T0, PID, 1, a + i * MIB, MIB, 1 + i % 2)
                                               for i in range(64)]
@@ -87,7 +87,7 @@ def test_bounds():
 
 
 def test_coverage():
-    """Sites of which one sample in so many is there: intervals hold what is true."""
+    """Sites with one sample in @rate bytes: the intervals hold the truth."""
     rng = random.Random(11)
     held = cases = 0
     rate = 256 << 10
@@ -134,7 +134,7 @@ def test_ranges():
 
 
 def test_tables():
-    """malloc and free of many, against a dict."""
+    """malloc and free of many blocks, against a dict."""
     rng = random.Random(6)
     events, live = [r.alloc(T0, PID, 0, size=1)], {}
     for i in range(20000):
@@ -151,7 +151,7 @@ def test_tables():
 
 
 def test_hostile():
-    """Eight times as many take eight times as long, whatever their addresses."""
+    """Eight times as many blocks take eight times as long, whatever their addresses."""
     inverse = pow(0x9e3779b97f4a7c15, -1, 1 << 64)
     cases = {
         "addresses that a hash has in one place": lambda i: [r.alloc(T0, PID, 1, (i << 45) * inverse % (1 << 64), 1, 1)],
@@ -183,7 +183,7 @@ def test_others():
                      [(4096, 8192, 1, 1, 0)])
     got, _ = rows(data)
     ok([x["stack"] for x in got] == [[]], "a stack that is not in the file", got)
-    # stacks of allocations are none of peaks
+    # stacks of allocations are not stacks of peaks
     res = run("report", "peaks", "--json", "-i", "-", stdin=samples.allocs())
     ok(res.returncode == 0 and b'"stack"' not in res.stdout, "peaks have none of it", res.stdout)
     res = run("report", "alloc", "-i", "-", stdin=r.header(T0) + r.record(r.ALLOC, T0, bytes(24)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""report html in a browser: what a user does, and what comes of it."""
+"""report html in a browser: actions of a user, and their effects."""
 import os
 import re
 
@@ -13,7 +13,7 @@ SKIP = "" if chromium.CHROMIUM else "chromium is not installed"
 SEC = samples.SEC
 MIB = samples.MIB
 
-# How long from an event to the frame that shows what came of it
+# Time from an event to the frame that shows its effect
 STOPWATCH = """(() => {
 	window.frames_ms = [];
 	for (const type of ["pointermove", "mousemove", "pointerup", "mouseup", "dblclick"])
@@ -24,7 +24,7 @@ STOPWATCH = """(() => {
 		}, true);
 })()"""
 
-# Of WCAG: 4.5 is what text has to have at least
+# WCAG requires 4.5 for text
 CONTRAST = """(() => {
 	const rgb = c => c.match(/[\\d.]+/g).slice(0, 3).map(x => x / 255)
 		.map(x => x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
@@ -39,7 +39,7 @@ CONTRAST = """(() => {
 	});
 })()"""
 
-# What sticks out at the right, and cannot be scrolled to in a box of its own
+# Elements beyond the right edge, and in no box that scrolls
 TOO_WIDE = """Array.from(document.querySelectorAll("body *")).filter(e => !e.closest(".wide") &&
 	e.getBoundingClientRect().right > innerWidth).map(e => e.outerHTML.slice(0, 80))"""
 
@@ -81,7 +81,7 @@ def picture(b, selector):
 
 
 def zoomed(b, over, canvas):
-    """Drag, then double click; Return: what is drawn before, then and after"""
+    """Drag, then double click; Return: pixels before, then and after"""
     area = box(b, over)
     b.mouse("Moved", 1, 1)
     settle(b)
@@ -95,7 +95,7 @@ def zoomed(b, over, canvas):
 
 
 def used(b, path):
-    """Everything is there, and does what it says"""
+    """Everything is there, and works"""
     b.shape(1200)
     b.open(path)
     box(b, ".curve")

@@ -15,7 +15,7 @@ from command import DAMAGE, ENV, Directory, fails, ok, one_line, peak_rss, run, 
 FLIPS = 2000 // DAMAGE
 SEED = int(os.environ.get("WSMO_SEED", "1"))
 HEADER = len(r.header(0))
-# looking for leaks takes half of the time of thousands of runs
+# leak detection takes half of the time of thousands of runs
 QUICK = {"ASAN_OPTIONS": ENV["ASAN_OPTIONS"] + ":detect_leaks=0"}
 
 
@@ -28,13 +28,13 @@ def starts(data):
 
 
 def json_lines(view, data, records):
-    """How many lines a view of the first records of a plain file has."""
+    """How many lines a view prints for the first records of a plain file."""
     parsed = r.parse(data)[:records]
     kinds = [kind for kind, _, _ in parsed]
     if view == "summary":
         classes = {region[20] for kind, _, body in parsed if kind == r.SNAPSHOT
                    for region in (body[at:at + 32] for at in range(32, len(body), 32))}
-        # what was touched has a line for each class and one for all
+        # classes: a line for each, and one for all
         return 1 + (r.GROUP in kinds) + (r.TOTAL in kinds) + (r.WSS in kinds) + \
             (r.TARGET in kinds) + len(classes) + bool(classes)
     if view == "regions":
@@ -44,7 +44,8 @@ def json_lines(view, data, records):
 
 
 def has_nothing(view, data, records, packed_too):
-    """Have the first records of a plain file nothing that a view shows? wss does not unpack snapshots."""
+    """Do the first records of a plain file have nothing for the view? wss does not unpack
+    snapshots."""
     kinds = {kind for kind, _, _ in r.parse(data)[:records]}
     if view == "raw":
         return not records
@@ -78,7 +79,7 @@ def cut_everywhere(name, data, plain):
             last = max(at for at in whole if at <= size)
             records = whole.index(last)
             good = res.stdout.count(b"\n") == json_lines(view, plain, records)
-            # before the first record that has something to show, the status is 1, and a line more
+            # before the first record with something to show, the status is 1, with one more line
             nothing = has_nothing(view, plain, records, data != plain)
             good = good and res.returncode == nothing and nothing == (NOTHING in res.stderr)
             word = "has no end" if size == last else \
@@ -115,7 +116,7 @@ def test_flips():
     for n in range(FLIPS):
         broken = bytearray(files[rng.choice((0, 1, 1, 2, 3, 3))])
         for _ in range(rng.choice((1, 1, 1, 2, 8))):
-            # the header's fields less often: what is behind is then not read
+            # the header's fields less often: else the rest is not read
             first = 0 if rng.random() < 0.05 else HEADER
             bit = rng.randrange(first * 8, len(broken) * 8)
             broken[bit // 8] ^= 1 << bit % 8
@@ -127,7 +128,7 @@ def test_flips():
     def one(job):
         view, form, broken = job
         res = run("report", view, *form, "-i", "-", stdin=broken, env=QUICK)
-        # bits that say so bring notes, which are no errors
+        # some bits add notes, which are no errors
         said = re.sub(rb"wsmo: (.* has a secondary MMU:|for --precision|the window of) .*\n", b"", res.stderr)
         nothing = said != without_nothing(said)
         said = without_nothing(said)
@@ -139,20 +140,20 @@ def test_flips():
         list(pool.map(one, jobs))
     ok(not wrong, "%d files with flipped bits, seed %d" % (FLIPS, SEED),
        *[str(line) for w in wrong[:3] for line in w])
-    # of all processes so far; under AddressSanitizer one needs 40 MiB
+    # maximum of all processes so far; under AddressSanitizer one needs 40 MiB
     rss = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     ok(rss < 128 << 10, "and they need no memory", "%d KiB" % rss)
 
 
 def test_packed_flips():
-    """A flipped bit in a packed record is noticed, wherever it is."""
+    """Any flipped bit in a packed record is noticed."""
     data = packed.pack(samples.few())
     good = run("report", "regions", "--csv", "-i", "-", stdin=data).stdout
     rng = random.Random(SEED)
     jobs = []
     for start, end in zip(starts(data), starts(data)[1:]):
         if struct.unpack_from("<I", data, start)[0] == packed.PACKED:
-            # its type may become one to be skipped
+            # its type may become one that is skipped
             jobs += [(start, at, 1 << rng.randrange(8)) for at in range(start + 4, end, DAMAGE)]
     wrong = []
 
@@ -163,9 +164,9 @@ def test_packed_flips():
         res = run("report", "regions", "--csv", "-i", "-", stdin=bytes(broken), env=QUICK)
         word = b"at byte %d: a packed record with" % start
         if at - start < 8:
-            # a wrong size: what is behind it is no record, or not there
+            # a wrong size: the data after it is no record, or missing
             word = b"at byte"
-        # zstd has bits that mean nothing
+        # some bits of zstd have no meaning
         if res.stdout == good and not res.stderr:
             return
         if not (one_line(res.stderr) and word in res.stderr and
@@ -179,7 +180,7 @@ def test_packed_flips():
 
 
 def test_broken_packed():
-    """What is well compressed and still no snapshot."""
+    """Valid compressed data that is no snapshot."""
     t, pid = samples.T0, samples.PID
     some = [r.region(4096 * n, 4096 * (n + 1), 0.5, 0.5, "heap", n, n)
             for n in range(1, 9)]
@@ -251,7 +252,8 @@ def test_nameless():
 
 
 def test_huge():
-    """Sizes that no machine has are still told as they are; the largest is one less, as it stands for unknown."""
+    """Sizes beyond any machine are shown as they are; the maximum minus 1, as the maximum is
+    "unknown"."""
     t = samples.T0
     data = r.header(t) + r.proc(t, 1, 3 << 62, 0, (1 << 64) - 1) + \
         r.wss(t, 1, "all", 1 << 63, 1, (1 << 64) - 1, 3 << 62) + r.end(t)
@@ -348,7 +350,7 @@ def test_foreign(d):
 
 
 def test_greedy():
-    """Memory is bounded whatever the file says."""
+    """Memory is bounded for any file."""
     t = samples.T0
     for name, pids, indices in (
             ("long names", 1, range(12000)),

@@ -16,8 +16,9 @@ SEC = 10**9
 
 
 def snapshots(hot, until, after=0, base=BASE, maps=(), held=1, missed=(), **settings):
-    """Records by interval: regions of CELL pages. hot(page, interval): is it accessed?
-    held: for so many intervals samples stay; nobody looks at them in those of @missed."""
+    """Records by interval, of regions of CELL pages. hot(page, interval): is it accessed?
+    held: samples stay for so many intervals; in the intervals of @missed they are not
+    looked at."""
     maps = maps or [(base, base + PAGES, "anon")]
     cells = sum(-(-end // CELL) - start // CELL for start, end, _ in maps)
     pages = [page - base for start, end, _ in maps for page in range(start, end)]
@@ -67,14 +68,14 @@ def tiles(rows, base=BASE):
 
 
 def test_places():
-    """What has parts is told in parts."""
+    """Parts that differ are shown as parts."""
     made, rows = errors(blocks(16))
     mean = sum(made[5:]) / len(made[5:])
     ok(mean < 0.05 and made[-1] < 0.03, "64 KiB blocks in regions of 256 KiB", made)
     ok(tiles(rows), "parts tile what regions did")
     made, _ = errors(blocks(16), options=())
     ok(min(made) > 0.4, "which regions as they are do not show", made)
-    # neither aligned to the cells, nor of a power of two
+    # neither aligned to cells, nor a power of two in size
     made, rows = errors(lambda page, t: (page + 7) // 25 & 1, 24)
     ok(made[-1] < 0.12 and tiles(rows), "100 KiB blocks anywhere", made)
     made, rows = errors(lambda page, t: 5003 <= page < 5003 + 700)
@@ -92,7 +93,7 @@ def test_places():
 
 
 def test_neighbours():
-    """Small regions that tell nothing do not disturb others."""
+    """Small regions without parts do not disturb others."""
     for pages in 2, 3, 8, 31:
         small = [(at + a, at + b, cls) for at in range(BASE, BASE + PAGES, CELL)
                  for a, b, cls in ((0, CELL - pages, "anon"), (CELL - pages, CELL, "heap"))]
@@ -101,7 +102,7 @@ def test_neighbours():
 
 
 def test_nothing_there():
-    """What has none is not told worse than as it is."""
+    """Regions without parts are shown no worse than without --fine."""
     for name, hot in (("every 16th page", lambda page, t: page % 16 == 3),
                       ("5 % of pages", scattered(5)), ("half of the pages", scattered(50))):
         fine, _ = errors(hot)
@@ -123,7 +124,7 @@ def test_nothing_there():
 
 
 def test_missed():
-    """What was not looked at was not seen idle."""
+    """Pages not looked at do not count as idle."""
     def hot(page, t):
         return t > 40 and page // 16 & 1
 
@@ -132,7 +133,7 @@ def test_missed():
 
 
 def test_changes():
-    """Old evidence does not hold up what is new."""
+    """Old evidence does not hide a change."""
     made, _ = errors(lambda page, t: page // 16 + (t > 12) & 1, 24)
     ok(made[11] < 0.05 and made[12] > 0.4 and sum(made[17:]) / 7 < 0.06,
        "hot blocks and cold ones change places", made)
@@ -143,7 +144,7 @@ def test_changes():
 
 
 def test_figures():
-    """What else a part is told to have."""
+    """The other columns of a part."""
     _, rows = errors(blocks(16))
     share = sum(s * (b - a) for a, b, s, _ in rows) / PAGES
     freq = sum(f * (b - a) for a, b, _, f in rows) / PAGES
@@ -157,7 +158,7 @@ def test_figures():
 
 
 def test_records():
-    """However snapshots come."""
+    """Snapshots in any order and form."""
     _, whole = errors(blocks(16))
     _, parts = errors(blocks(16), part=9)
     ok(parts == whole, "snapshots in several records", len(parts), len(whole))
@@ -172,7 +173,7 @@ def test_records():
         ok(len(rows) == PAGES // CELL, "nothing is known after " + name, len(rows))
     other = snapshots(blocks(16), 13, pid=8)
     both = r.header(0) + b"".join(x for pair in zip(snapshots(blocks(16), 12), other) for x in pair)
-    # not --pid 8: then nobody hears of the other
+    # without --pid 8: else nothing is known of the other process
     rows = maps(both + r.exit_(12 * SEC, 7) + other[-1] + r.end(14 * SEC),
                 "--fine")[13]
     ok(len(rows) > 2 * PAGES // CELL, "of another target all is known", len(rows))
@@ -185,7 +186,7 @@ def test_records():
 
 
 def test_heatmap():
-    """A picture of few addresses has more in it than regions."""
+    """A picture of few addresses shows more than regions."""
     data = recording(blocks(16), 20)
     near = "--address=%d,%d" % (BASE * PAGE, (BASE + 128) * PAGE)
     contrast = []
@@ -257,6 +258,6 @@ def test_greedy():
     if None in sizes:
         skip("memory", "out/bin/wsmo is not built")
         return
-    # what is below 14 MiB is Python's
+    # below 14 MiB it is Python's own memory
     ok(sizes[1] < max(sizes[0], 14 << 10) + 1024, "memory does not grow with the file: KiB", sizes)
     ok(sizes[2] < 60 << 10, "nor is it what a file asks for: KiB", sizes)

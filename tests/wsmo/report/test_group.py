@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Recordings of processes with children: the total beside the targets."""
+"""Recordings of processes with children: the total and the targets."""
 import json
 import re
 
@@ -83,7 +83,7 @@ def test_summary():
 
 
 def with_totals(data):
-    """The same recording with a total that is what its first target uses."""
+    """The same recording with a total equal to its first target."""
     out = data[:len(r.header(0))]
     for kind, t, body in r.parse(data):
         out += r.record(kind, t, body)
@@ -97,7 +97,7 @@ def test_curves():
     rows = lines("curve", data=data)
     of = {pid: [x for x in rows if x["pid"] == pid] for pid in (7, 8, None)}
     ok(len(rows) == 3 * 8 and all(
-        # the group came a second later
+        # the group began a second later
         abs(a["bytes"] - b["bytes"]) < 2 and a["p50"] == b["p50"]
         for a, b in zip(of[7], of[None])), "curve: the total, no sum of targets", of[None])
     rows = lines("sizing", "--limit", "50M", data=data)
@@ -129,7 +129,7 @@ def test_other_views():
 
 
 def test_cgroup(accept=False):
-    """A cgroup has a name; its processes have no figures of their own but their memory."""
+    """A cgroup has a name; its processes have no columns of their own but memory."""
     name, data = "/system.slice/x.service", samples.cgroup()
     for view in "wss", "summary":
         args = ("report", view, "-i", "-")

@@ -18,7 +18,7 @@ SIZES = ("80x24", "132x40", "60x12", "200x60")
 
 
 def recording(*snapshots, start=0, end=0x40000000, names=()):
-    """Of one area; a snapshot is a list of (start, end, share)."""
+    """A recording of one area; a snapshot is a list of (start, end, share)."""
     out = r.header(0) + r.target(1, 7, b"drawn")
     out += r.area(2, 7, "anon", 0, 1, start or 4096, end, path=b"/lib/x")
     for i, regions in enumerate(snapshots):
@@ -32,7 +32,7 @@ def cells(data, *args):
 
 
 def sums(data):
-    """Byte seconds mapped and accessed, of regions that touch each other."""
+    """Byte seconds mapped and accessed, of adjacent regions."""
     whole = hot = 0
     for kind, _, body in r.parse(data):
         if kind == r.SNAPSHOT:
@@ -44,7 +44,7 @@ def sums(data):
 
 
 def mean_share(snapshots, cell):
-    """The share of a cell: the mean over its time and addresses, of what was there."""
+    """The share of a cell: the mean over its time and addresses, of mapped memory."""
     whole = hot = 0
     for begin, end, pid, regions in snapshots:
         time = min(end, cell["t_end"]) - max(begin, cell["t"])
@@ -58,7 +58,7 @@ def mean_share(snapshots, cell):
 
 
 def test_every_cell():
-    """Worked out anew from the records; times in the output are to 1 ms."""
+    """Computed anew from the records; times in the output are to 1 ms."""
     data = samples.main()
     snapshots = []
     for kind, t, body in r.parse(data):
@@ -117,7 +117,7 @@ def test_values():
 
 
 def test_unwatched():
-    """Times at which nobody looked are not those at which nothing was mapped."""
+    """Times without observation differ from times without mappings."""
     data = r.header(0) + r.target(1, 7, b"drawn") + r.area(2, 7, "anon", 0, 1, 4096, 9 * MIB)
     for t in 1, 2, 6, 7, 8:
         # at first nothing of the class is mapped

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Recordings made to take time by the square: in an order, or of a form, that wsmo does not write."""
+"""Recordings made to take quadratic time, in an order or a form that wsmo does not write."""
 import os
 
 import packed
@@ -23,7 +23,8 @@ def snapshot(i, pid, page, **more):
 
 
 def cases():
-    """(what, view, what comes first, a record for each number, how many, the first numbers to compare with)"""
+    """(name, view, first records, function of a number to a record, how many, numbers to compare
+    with)"""
     sampled = r.alloc(T0, 1, 0, 0, 1) + r.alloc(T0, 1, 1, 4096, 4096, 5) + snapshot(0, 1, 1)
     yield ("stacks by number", "alloc", sampled, lambda i: r.stack(T0, 1, 1, i, (0x1000 + i,), reason=2), 150000)
     yield "processes that allocate", "alloc", sampled, lambda i: r.alloc(T0, i + 1, 0, 0, 4096), 60000
@@ -34,7 +35,7 @@ def cases():
 
 
 def test_orders():
-    """What is sorted takes the same time whatever its order."""
+    """Sorting takes the same time for any order."""
     for what, view, before, make, nr in cases():
         took = {}
         for order, numbers in (("ascending", range(1, nr)), ("descending", range(nr - 1, 0, -1)),
@@ -46,12 +47,12 @@ def test_orders():
 
 
 def collide(i):
-    """Places that have one hash if that is of nothing but what they are"""
+    """Addresses with equal hashes, if the hash depends on nothing else"""
     return r.mapping(T0, 1, i << 20, (i << 20) + 4096, "rw", b"[x]", offset=i)
 
 
 def test_forms():
-    """Twice as much as is harmless takes twice as long."""
+    """Twice the harmless number takes twice as long."""
     nr = 60000
     rows = b"".join(r.wss(T0 + i * MS, 1, "all", 1, 1, 1, 1) for i in range(nr))
     events = b"".join(r.peak(T0 + i * MS, 1, i) + r.mark(T0 + i * MS, i, b"x") for i in range(nr))
@@ -81,7 +82,7 @@ def test_forms():
 
 
 def test_names_by_peaks():
-    """Metrics of as many processes as peaks: each process's own are looked at."""
+    """Metrics of as many processes as peaks: each process looks at its own peaks only."""
     nr = 32000
     names, peaks = [b"".join(make(i) for i in range(1, nr)) for make in
                     (lambda i: r.target(T0, i, b"x"), lambda i: r.peak(T0 + i, nr, i))]

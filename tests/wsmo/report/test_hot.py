@@ -48,7 +48,7 @@ def pages(rows):
 
 
 def test_sums():
-    # borders move: what each address saw is what counts
+    # bounds change: the history of each address counts
     rows, _ = hot(recording([(0, 4, 1, 1), (4, 8, 0, 0)], [(0, 8, 0.5, 0.5)]),
                   "--sort", "address")
     ok(pages(rows) == [(0, 4, 0.75, 0.75, 1, 1), (4, 8, 0.25, 0.25, 0.5, 2)],
@@ -67,7 +67,7 @@ def test_sums():
        pages(rows))
     rows, _ = hot(recording([(0, 1, 1, 1)], [(0, 1, 0, 0)]), "--time", "0,1.5")
     ok(pages(rows)[0][3] == 1, "--time", pages(rows))
-    # an interval that is longer weighs more
+    # a longer interval weighs more
     out = r.header(T0) + r.target(T0, PID, b"x")
     for t, seconds, freq in ((1, 1, 0), (4, 3, 1)):
         out += r.snapshot(T0 + t * SEC, PID, [r.region(A, A + PAGE, freq, freq, "anon", 0, 0)],
@@ -132,7 +132,7 @@ def build(d):
 
 
 def of_program(path, build_id, segments, regions, bias=0, more=b""):
-    """A recording of a program, mapped as the kernel does."""
+    """A recording of a program, with the kernel's mappings of it."""
     out = r.header(T0) + r.target(T0, PID, b"program")
     for offset, addr, filesz, memsz in segments:
         start = (bias + addr) & -PAGE
@@ -197,7 +197,7 @@ def test_names(d):
     subprocess.run(["strip", "-o", stripped, program], check=True)
     rows, res = hot(of_program(stripped, build_id, segments, [page["first_function"]]))
     ok(rows and not rows[0]["symbols"], "a stripped one has none", rows)
-    # what replaced it is not the program any more
+    # another file in its place is not the program
     other = r.mapping(T0 + 1, PID, symbols["first_function"][0] & -PAGE,
                       (symbols["first_function"][0] & -PAGE) + PAGE, "rx", b"/other", 0, 5)
     rows, res = hot(of_program(program, build_id, segments, [page["first_function"]],
@@ -211,7 +211,7 @@ def test_names(d):
 
 
 def test_kinds():
-    """What has no symbols."""
+    """Memory without symbols."""
     out = r.header(T0) + r.target(T0, PID, b"x")
     want = []
     for i, (path, tid, cls, text) in enumerate((

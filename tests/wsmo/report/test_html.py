@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""report html: what is in the page; test_browser.py has how it behaves."""
+"""report html: the content of the page; test_browser.py tests its behaviour."""
 import json
 import os
 import re
@@ -19,7 +19,7 @@ def page(data, *args):
 
 
 def shown(lines):
-    """As the page shows it: what steers a terminal, or the direction of text, as it is escaped"""
+    """As the page shows it: escaped, if it steers a terminal or the direction of text"""
     return json.loads(re.sub(r"\\u(?=[0-9a-f]{4})", r"\\\\u", json.dumps(lines, ensure_ascii=False).replace("\x9b", "\\u009b")))
 
 
@@ -96,7 +96,7 @@ def test_touched():
 
 
 def test_long_recording():
-    """What is drawn of 5000 intervals and many series is thinned, and adds up."""
+    """The curves of 5000 intervals and many series are thinned, and add up."""
     n = 5000
     data = r.header(0) + b"".join(
         r.wss((i + 1) * SEC, 7, "all", i * MIB, (i - 1) * MIB if i else 0,
@@ -125,7 +125,7 @@ def test_output(d):
 
 
 def test_many_objects():
-    """Objects that come in descending order: the page takes no time by the square."""
+    """Objects in descending order: the page takes no quadratic time."""
     took = {}
     for what in "one object", "many objects":
         data = [r.header(0), r.target(0, 7, b"x")]

@@ -12,7 +12,8 @@ COLUMNS = ("idle_1s", "idle_10s", "idle_1min", "idle_5min", "idle_longer")
 
 
 def recording():
-    """Ten regions of each of two areas, watched for longer than all of them are old; at the end they are all used"""
+    """Ten regions in each of two areas, watched for longer than all their ages; at the end all are
+    used"""
     begun = 5 * 10**6 * SEC
     out = r.header(begun) + r.target(1, 7, b"idler")
     for n, cls in enumerate(("heap", "anon")):
@@ -27,10 +28,11 @@ def recording():
 
 
 def test_unused():
-    """After 8 s: what was not used in them is not put under 10 s; what is not resident is said."""
+    """After 8 s: memory unused since the start is not counted as idle for 10 s; non-resident
+    memory is reported."""
     out = r.header(0) + r.target(1, 7, b"idler") + r.area(2, 7, "heap", 0, 1, 1 << 30, 2 << 30)
     out += r.proc(7 * SEC, 7, 6 * MIB, 0, 99 * MIB)
-    # never used; used 3 s ago; in use; used in part from the beginning on
+    # never used; used 3 s ago; in use; partly used from the beginning on
     regions = [r.region(i * MIB + (1 << 30), (i + 1) * MIB + (1 << 30), share, 0, "heap", age, 0)
                for i, (share, age) in enumerate([(0, 7200)] * 6 + [(0, 3000), (1, 0), (0.5, 7999)])]
     out += r.snapshot(8 * SEC, 7, regions) + r.end(9 * SEC)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""JSON of every view against Documentation/reference/json.rst; test_top and test_mem do so for top and mem.
+"""JSON of every view against Documentation/reference/json.rst; test_top and test_mem test top and
+mem.
 
 The tables of the document are the columns of wsmo's tables: --accept writes them.
 """
@@ -18,10 +19,10 @@ UNITS = {"count": int, "bytes": int, "address": int, "us": int, "ms": int, "ns":
          "s": (int, float), "share": (int, float), "per s": (int, float), "text": str,
          "texts": list, "change": int}
 HEAD = {"type", "t", "time_ns", "size"}
-# Never there in these recordings: no file has debug information
+# Never in these recordings: no file has debug information
 UNSEEN = {(kind, field) for kind in ("alloc", "frame", "who")
           for field in ("function", "file", "line")}
-# Tables of wsmo act, which the suites goals and schemes see
+# Tables of wsmo act, which the suites goals and schemes test
 OF_ACT = "goal", "action", "scheme"
 
 
@@ -74,7 +75,7 @@ def table(fields):
 
 
 def generated(text):
-    """Return: the document with the tables that wsmo has; a table without a section gets one"""
+    """Return: the document with wsmo's tables; a table without a section gets one"""
     views = dict(re.findall(r"^  (\w+) +(.*)$", run("report", "--help").stdout.decode(), re.M))
     kinds = {}
     for program in "report", "act", "top":
@@ -104,7 +105,7 @@ def test_tables_are_columns(accept):
 
 
 def wrong(kind, fields, x):
-    """Return: what is wrong with an object"""
+    """Return: the errors of an object"""
     if set(x) - {"secondary_mmu"} != set(fields) | {"type"}:
         return "fields", set(x) ^ set(fields)
     for field, (unit, meaning) in fields.items():
@@ -165,7 +166,7 @@ def records(raw):
 
 def test_documented():
     views, raw = documented()
-    # suites of their own do these
+    # tested by suites of their own
     del views["top"], views["diff"], views["mem"], views["check"], views["sizing"]["verify"]
     names = run("report", "--list-options").stdout.decode().split()[1].split("|")
     ok(set(views) | {"raw", "html"} == set(names), "every view is documented", names)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Names of functions: files of other classes and places, code compiled by the process itself."""
+"""Names of functions: files of other classes and places, and code that the process compiled
+itself."""
 import lzma
 import os
 import re
@@ -21,7 +22,7 @@ int scan_copy(int) __asm__("scan_index.isra.0");
 int scan_copy(int x) { return x * 5; }
 """
 
-# maps a file, or memory for code; what comes before and after is of each case
+# maps a file, or memory for code; each case adds code before and after
 CHILD = """import ctypes, os, shutil, sys
 libc = ctypes.CDLL(None)
 libc.mmap.restype = ctypes.c_void_p
@@ -35,7 +36,7 @@ print(at, flush=True)
 input()
 """
 
-# in another mount namespace, where nobody else sees the file
+# in another mount namespace, where no other process sees the file
 ELSEWHERE = """assert not libc.unshare(0x20000)
 assert not libc.mount(b"none", b"/", None, 0x44000, None)
 os.mkdir(place)
@@ -63,14 +64,14 @@ def build(d, *options):
 
 
 def library(d, source, *options):
-    """Builds it.so of a text"""
+    """Builds it.so from a text"""
     name = d.write("it.s" if source.startswith("\t.text") else "it.c", source.encode())
     subprocess.run(["gcc", "-shared", "-fPIC", "-Wl,-z,noseparate-code", *options, "-o", "it.so", os.path.basename(name)],
                    check=True, cwd=d.name)
 
 
 def addresses(d, *options):
-    """Of the functions in it.so"""
+    """The addresses of the functions in it.so"""
     out = subprocess.run(["nm", *options, d.path("it.so")], stdout=subprocess.PIPE, check=True).stdout.decode()
     return {line.split()[-1]: int(line.split()[0], 16) for line in out.splitlines() if line[0] != " "}
 
@@ -89,7 +90,7 @@ def frames(pid, bodies, pcs):
 
 
 def resolved(d, path, before, after, offsets):
-    """Functions at offsets of what a process that lives has mapped."""
+    """Functions at offsets of the mappings of a live process."""
     p = subprocess.Popen([sys.executable, "-c", CHILD % (before, after), path, d.path("place")],
                          stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
@@ -131,12 +132,12 @@ def test_files():
 
 
 def test_mangled():
-    """Names that stand for gigabytes, or take years without a word; a usual name beside them"""
+    """Names that stand for gigabytes, or take years to demangle; a usual name beside them"""
     def short(i):
         return "S_" if not i else "S%s_" % "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i - 1]
 
     def nested(depth, name):
-        """A template with two arguments that are the same, one level deeper: no parameter pack is in it."""
+        """A template with two equal arguments, one level deeper; without a parameter pack."""
         return name + "I" + (nested(depth - 1, "S0_") + short(depth + 1) if depth else "iii") + "E"
     names = ["_ZN4good4nameEi",
              "_Z1fISt4pairIiiE" + "".join("S0_I%s%sE" % (short(i), short(i)) for i in range(2, 30)) + "EvT_",
@@ -151,7 +152,7 @@ def test_mangled():
 
 
 def test_pipes():
-    """Files that a program's file names: to open a pipe would wait for a writer."""
+    """Files named by a program's file: opening a pipe would wait for a writer."""
     for what, options, objcopy, name in (
             (".gnu_debuglink", (), ("--add-gnu-debuglink=",), "it.debug"),
             ("DW_AT_dwo_name", ("-g", "-gsplit-dwarf"), (), "it.dwo"),
@@ -173,7 +174,7 @@ def test_pipes():
 
 
 def inflate(path, section, size):
-    """Has @section of an ELF file be @size zeros, which compressed take a thousandth."""
+    """Make @section of an ELF file @size zeros, compressed to a thousandth of that."""
     with open(path, "rb") as f:
         data = bytearray(f.read())
     table, = struct.unpack_from("<Q", data, 40)
@@ -181,7 +182,7 @@ def inflate(path, section, size):
     names, = struct.unpack_from("<Q", data, table + 64 * names + 24)
     press, chunk = zlib.compressobj(1), bytes(1 << 20)
     body = b"".join(press.compress(chunk) for _ in range(size >> 20)) + press.flush()
-    # the old way has no flag
+    # the old format has no flag
     flags = 0 if section.startswith(b".z") else 0x800
     body = (struct.pack("<IIQQ", 1, 0, size, 1) if flags else b"ZLIB" + struct.pack(">Q", size)) + body
     for at in range(table, table + 64 * nr, 64):
@@ -194,7 +195,7 @@ def inflate(path, section, size):
 
 
 def test_sparse(d):
-    """Of a file without a build ID the checksum is computed: of terabytes without end it is not."""
+    """Files without a build ID get a checksum, but not sparse ones of terabytes."""
     library(d, "int scan(int x) { return x * 3; }\n", "-g", "-O2", "-Wl,--build-id=none")
     for more in ("--only-keep-debug", "it.so", "it.debug"), ("--strip-debug", "--add-gnu-debuglink=it.debug", "it.so"):
         subprocess.run(["objcopy", *more], check=True, cwd=d.name)
@@ -213,7 +214,7 @@ def test_sparse(d):
 
 
 def test_truncated(d):
-    """A file that becomes empty while its names are read, as when a library is built anew in its place."""
+    """A file becomes empty while its names are read, as when a library is rebuilt in place."""
     library(d, "".join("int f%d(int x) { return x * %d; }\n" % (i, i + 3) for i in range(3000)), "-g", "-O2",
             "-Wl,--build-id=none")
     at = [at for name, at in addresses(d, "-D").items() if re.fullmatch(r"f\d+", name)]
@@ -241,7 +242,7 @@ def cpu_of(data, *args):
 
 
 def test_swollen():
-    """Files of 1 MiB with debug information of 1 GiB: there are no lines of it, and no time goes into it."""
+    """Files of 1 MiB with debug information of 1 GiB: no line numbers, and no time is spent."""
     took = {}
     with Directory() as d:
         for section in b"", b".debug_str", b".zdebug_str":
@@ -262,7 +263,7 @@ def test_swollen():
 
 
 def of_one(d, name, *functions):
-    """A recording with these functions of a file in a mark's stacks"""
+    """A recording with these functions of a file in the stacks of a mark"""
     at = addresses(d)
     data = r.header(0) + r.target(0, 7, b"x") + r.mark(SEC, 1, b"m")
     data += r.mapping(0, 7, 1 << 28, (1 << 28) + (1 << 20), "rx", d.path(name).encode(), 0, os.stat(d.path(name)).st_ino)
@@ -271,18 +272,18 @@ def of_one(d, name, *functions):
 
 
 def packed(nr):
-    """xz's of @nr MiB of zeros"""
+    """@nr MiB of zeros, packed by xz"""
     press = lzma.LZMACompressor(preset=0)
     return b"".join(press.compress(bytes(1 << 20)) for _ in range(nr)) + press.flush()
 
 
 def with_sections(data, nr):
-    """An ELF file with so many sections, of which all but its own are a hole; and its length"""
+    """An ELF file with @nr sections, of which all but its own are a hole; and its length"""
     data = bytearray(data)
     table, = struct.unpack_from("<Q", data, 40)
     own, = struct.unpack_from("<H", data, 60)
     own = data[table:table + 64 * own]
-    # their number is the size of the first, as 16 bits are too few
+    # their number is in the size of the first one, as 16 bits are too few
     struct.pack_into("<Q", own, 32, nr)
     struct.pack_into("<H", data, 60, 0)
     data += bytes(-len(data) % 64)
@@ -290,7 +291,7 @@ def with_sections(data, nr):
     return data + own, len(data) + 64 * nr
 
 
-# a unit of code with so many lines, each of which takes a byte
+# a unit of code with so many lines, a byte each
 LINES = """	.text
 	.globl scan
 	.type scan, @function
@@ -332,7 +333,7 @@ scan:	.fill 64, 1, 0x90
 
 
 def test_many_lines():
-    """A file of 64 KiB has lines that take gigabytes."""
+    """A file of 64 KiB whose line numbers take gigabytes."""
     for nr, file in (1000, b"it.c"), (40 << 20, None):
         with Directory() as d:
             library(d, LINES % nr, "-nostdlib", "-Wl,--build-id=none,--compress-debug-sections=zlib")
@@ -373,7 +374,7 @@ def test_traps(d):
             ok(taken < 300 << 10 and blocks < 2048, "memory for " + name, "%d KiB" % taken, "%d blocks" % blocks)
 
 
-# functions put into one another, %(nr)d of them with the same %(nr)d ranges; in none is the code
+# nested functions, %(nr)d of them with the same %(nr)d ranges; none holds the code
 RANGES = """	.text
 	.globl scan
 	.type scan, @function
@@ -417,7 +418,7 @@ scan:	.fill 4096, 1, 0x90
 
 
 def test_ranges(d):
-    """Debug information may ask for time by the square at each address: it gets some seconds."""
+    """Debug information may need quadratic time for each address: it gets some seconds."""
     library(d, RANGES % {"nr": 15000}, "-nostdlib", "-Wl,--build-id=none")
     at = addresses(d, "-D")["scan"]
     data = r.header(0) + r.target(0, 7, b"x") + r.mark(SEC, 1, b"m")
@@ -431,7 +432,7 @@ def test_ranges(d):
 
 
 def test_many():
-    """In any order: what comes later replaces what was there; time is not by the square."""
+    """In any order: later records replace earlier ones, in less than quadratic time."""
     rng = random.Random(1)
     bodies, found = [], {}
     for i in range(3000):
@@ -461,7 +462,7 @@ def test_many():
 
 
 def test_compiled():
-    """perf-PID.map: of the process's user or root, a file, in its mount namespace."""
+    """perf-PID.map: a regular file of the process's user or root, in its mount namespace."""
     cases = (
         ("", WRITE, ["LazyCompile:*inner app.js:7", "new", None]),
         ("of somebody else", WRITE + "os.chown(name, 1234, 1234)\n", [None, None, None]),
@@ -502,7 +503,8 @@ def elf(names, strings):
 
 
 def test_crowded():
-    """Many functions at one address, with names that are alike but for their ends: no work by the square."""
+    """Many functions at one address, with names that differ only at their ends: no quadratic
+    work."""
     nr, took = 20000, {}
     with Directory() as d:
         for what, step in ("short", 4), ("long", 199):
@@ -553,7 +555,7 @@ def test_large():
 
 
 def test_scattered():
-    """A process with as many mappings as it may have, none of which is code that a recording says is there"""
+    """A process with the maximum number of mappings, none with the code that the recording names"""
     took = {}
     for what, nr in ("few", 1), ("many", 50000):
         p = subprocess.Popen([sys.executable, "-c", CHILD % ("", "for i in range(%d):\n    libc.mmap(None, 4096, 1 + 2 * (i %% 2), 0x22, -1, 0)" % nr),
@@ -572,7 +574,7 @@ def test_scattered():
     ok(took["many"] < took["few"] + 3, "  in no time", took)
 
 
-# stacks in an arena, as Go has them: low in it and without a guard; a thread's own
+# stacks in an arena, as in Go: low in it and without a guard; a thread's own
 STACKS = """
 #include <pthread.h>
 #include <stdio.h>

@@ -74,7 +74,7 @@ def test_filters():
 
 
 def test_other_views():
-    """By their numbers in the map, the pictures and the page."""
+    """Peaks have the same numbers in the map, the pictures and the page."""
     data = samples.stacks()
     lines = run("report", "heatmap", "--size", "100x20", "-i", "-", stdin=data).stdout.decode()
     where = [line for line in lines.splitlines() if line.startswith("peaks, dips, marks")]
@@ -116,7 +116,7 @@ def test_shaded():
 
 
 def early(sizes, found=(), **attrs):
-    """A recording of such working sets, MiB, one a second, and of peaks (when, until)"""
+    """A recording of these working sets in MiB, one a second, and of peaks (when, until)"""
     mib, sec = 1 << 20, 10**9
     attrs = {"cpu_permille": 30, "peak": (1, 30, 5000, 250), **attrs}
     out = [r.header(0, **attrs), r.target(1, 7, b"x")]
@@ -130,7 +130,7 @@ def early(sizes, found=(), **attrs):
             out.append(r.target(t, 7, b"y", 1))
             continue
         out.append(r.wss(t, 7, "all", size * mib, (size - 1) * mib, (size + 1) * mib, 400 * mib))
-        # of other classes and windows nothing is wanted
+        # other classes and windows must have no effect
         out.append(r.wss(t, 7, "text", size * mib * (1 + i % 2 * 9), 0, mib, 400 * mib))
         out.append(r.wss(t, 7, "all", 300 * mib * (i % 3), 0, mib, 400 * mib, 10 * sec // 1000))
     lines = objects(data=b"".join(out) + r.end(10**12))
@@ -138,7 +138,7 @@ def early(sizes, found=(), **attrs):
 
 
 def test_afterwards():
-    """What the module could not find yet, and no more than that"""
+    """Peaks that the module could not find yet, and no others"""
     usual = [12, 13, 12, 11]
     start = [12, 12, 100, 102, 12] + 10 * usual
     ok(early(start) == [(3.0, 2 * 10**9, "afterwards", None)], "a burst among the first", early(start))
@@ -163,7 +163,7 @@ def test_afterwards():
 
 
 def test_from_nothing():
-    """The size of a peak is that of its start, even if that is 0."""
+    """The size of a peak is that at its start, even if it is 0."""
     start, end = (r.peak(t * 10**9, 7, 1, 0, t == 5, -1, 3 * 10**9, 5 * 10**9 * (t == 5), size=size)
                   for t, size in ((3, 0), (5, 8 << 20)))
     for edges, want in ((start + end, 0), (end, 8 << 20)):
@@ -172,7 +172,7 @@ def test_from_nothing():
 
 
 def test_damage():
-    """Whatever is in a file: what it can be read for, and messages."""
+    """Any file: report the valid part, with messages."""
     good = samples.stacks()
     rng = random.Random(11)
     wrong = []
@@ -217,7 +217,7 @@ def test_many():
 
 
 def test_real():
-    """Functions and lines of a real program; none if another is in its place."""
+    """Functions and lines of a real program; none if another file has replaced it."""
     with fake(script=peaks(lambda t, pid: r.area(t, pid, "heap", 0, 1, 4096, 8192),
                            lambda t, pid: r.peak(t, pid, 1))) as (d, m):
         with Program(d, 2, 1) as p:

@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(TOP, "contrib"))
 import wsmon                                               # noqa: E402
 
 PROGRAMS = ("redis", "cc1", "sort")
-# How it looks: each view of one program, and of a part that fits a screen
+# Golden files: each view of one program, and of a part that fits a screen
 LOOKS = (
     ("cc1", "summary", ()),
     ("redis", "wss", ("--class", "all,heap,anon")),
@@ -30,7 +30,7 @@ LOOKS = (
     ("sort", "heatmap-16", ("--color", "16", "--size", "100x30")),
     ("redis", "heatmap-heap", ("--class", "heap,anon", "--time", "3,9")),
 )
-# What has the same rows in all forms
+# Views with the same rows in all forms
 VIEWS = (("summary",), ("wss",), ("wss", "--percentiles"), ("regions",), ("hot",), ("heatmap",))
 SIZED = (("curve",), ("sizing",))
 
@@ -60,7 +60,7 @@ def colours(data, program):
 
 
 def numbers(data, program):
-    """JSON has what the independent reader finds, the other forms have what JSON has."""
+    """JSON has the results of the independent reader, and the other forms have those of JSON."""
     lines = {}
     for view in VIEWS + SIZED * (program == "cc1"):
         lines[view] = [json.loads(x) for x in same_numbers(
@@ -91,7 +91,7 @@ def numbers(data, program):
 
 
 def nothing(data, program):
-    """What was not recorded."""
+    """Views of records that are missing."""
     if program != "redis":
         res = run("report", "peaks", "-i", data)
         ok(not res.returncode and not res.stdout and res.stderr.count(b"\n") == 1,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """A recording with peaks and stacks of a real program, Python's JSON tool: golden files.
 
-It is bench/examples/find-peak's, up to its eleventh second. Its files are taken to be nowhere, so that
-no machine has names for them.
+It is bench/examples/find-peak's, up to its eleventh second. Its files count as missing, so that no
+machine has names for them.
 """
 import os
 

@@ -104,7 +104,8 @@ def test_little():
 
 
 def test_budget():
-    """Less sampling than asked for, to keep within the CPU budget, is said once, from a tenth on."""
+    """Less sampling than asked for, to keep within the CPU budget, is reported once, from a tenth
+    on."""
     t0, sec, ms = samples.T0, samples.SEC, 10**6
     usual = {"late_rounds": 0, "idle_rounds": 0, "sample_ns": 100 * ms, "budget": 2000,
              "targets": 1}
@@ -154,7 +155,7 @@ def test_budget():
             r.stats(t0 + sec, rounds=10, **{**usual, "targets": 0, "cpu_ns": 200 * ms}) + r.end(t0 + sec)
         text = run("report", "summary", "-i", "-", stdin=data).stderr.decode()
         ok(text == want, "a cgroup of which %d of %d came" % (5, members), text)
-    # the first interval has them all
+    # all of them are in the first interval
     data = r.header(t0) + r.attrs(t0, cpu_permille=30, peak=(1, 30, 5000, 250), precision=50) + \
         r.target(t0, 100, b"x")
     for i in range(1, 4):
@@ -202,7 +203,7 @@ def test_record_counts():
 
 
 def test_windows():
-    """Several in one file: all in wss, in the summary the shortest or those that are named."""
+    """Several windows in one file: wss shows all, summary the shortest; or the given ones."""
     data = r.header(0, windows_us=(100000, 1000000, 10000000))
     data += r.attrs(1, windows_us=(100000, 1000000, 10000000))
     for i in range(1, 4):
@@ -229,13 +230,13 @@ def test_windows():
                    "wss": ("--window", "1s", "--class", "heap"), "regions": ("--class", "heap"),
                    "act": (), "raw": ()}[view]
         res = run("report", view, *options, "-i", "-", stdin=data)
-        # what is left is nothing, which is told
+        # nothing is left, which a message says
         ok(res.returncode == (view != "raw") and bool(res.stderr) == (view != "raw"),
            "a window that is there but not shown: " + view, res.stderr)
 
 
 def test_short_windows():
-    """None is rounded to another."""
+    """No window is rounded to another."""
     apart = [500, 1000, 1500]
     data = r.header(0, sample_us=50, aggr_us=500, windows_us=(500, *apart[1:]))
     data += r.target(0, 7, b"short")
@@ -245,7 +246,7 @@ def test_short_windows():
     data += r.end(10**9)
     for args in (("report", "wss"), ("report", "wss", "--percentiles"), ("report", "curve"),
                  ("report", "raw")):
-        # raw's CSV has a line for each field
+        # CSV of raw has a line for each field
         for form in ("--json", "--csv")[:1 if "raw" in args else 2]:
             out = run(*args, form, "-i", "-", stdin=data).stdout.decode()
             rows = [json.loads(line) for line in out.splitlines()] if form == "--json" else \
@@ -303,7 +304,7 @@ def test_safe_text():
     odd = [row for row in rows if row["pid"] == "77"][0]
     ok(odd["path"] == "/tmp/\\033]0;owned\\007 \\302\\233 \u00e9 \\377, \"x\"",
        "csv quotes and escapes", odd)
-    # a surrogate, an overlong form, and what is above the last code point
+    # a surrogate, an overlong form, and a value above the last code point
     name = b"\xed\xa0\x80\xc0\xaf\xf4\x90\x80\x80"
     data = r.header(0) + r.target(1, 7, name) + r.wss(2, 7, "all", 1, 1, 1, 1) + r.end(3)
     out = run("report", "summary", "--csv", "-i", "-", stdin=data).stdout
@@ -333,7 +334,7 @@ def test_long_file():
 
 
 def gives_up(pipe_signal):
-    """Does wsmo, nobody reading its output, stop reading its input?"""
+    """Does wsmo stop reading its input if nobody reads its output?"""
     left, right = os.pipe()
     os.close(left)
     p = subprocess.Popen([WSMO, "report", "wss", "--csv", "-i", "-"],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Targets with a secondary MMU: whoever gives a figure of one says so."""
+"""Targets with a secondary MMU: all output about such a target says so."""
 import json
 
 import records as r
@@ -13,7 +13,7 @@ HEAP = 0x100000
 
 
 def recording(reason=2, flag=FLAG):
-    """Process 7 is known to have one after an interval, 8 has none."""
+    """Process 7 is flagged after an interval, process 8 is not."""
     out = [r.header(0), r.attrs(0), r.target(0, 7, b"qemu"), r.target(0, 8, b"other")]
     for t in range(1, 5):
         if t == 2:
@@ -28,7 +28,7 @@ def recording(reason=2, flag=FLAG):
 
 
 def flagged(res):
-    """By pid, whether its objects say so."""
+    """Whether the objects of each pid are flagged."""
     found = {}
     for x in parsed(res):
         if "pid" in x:
@@ -55,7 +55,7 @@ def reports(d):
        "wss, JSON: from then on")
     res = [run("report", "--json", "-i", x) for x in (file, plain)]
     cost = [json.loads(x.stdout.splitlines()[-1])["cpu"] for x in res]
-    # 40 ms in 4 s
+    # a repeated TARGET is not the beginning: 40 ms in 4 s
     ok(cost == [0.01, 0.01], "what is told again is not the beginning", cost)
     res = run("report", "--json", "-i", d.write("exec", recording(reason=1)))
     ok(res.stderr.count(NOTE) == 1, "an exec with it", res)

@@ -20,8 +20,8 @@ WINDOWS = (1, 2, 4, 8, 15, 30, 60, 120)
 
 def recording(size, windows=WINDOWS, seconds=300, width=0.02, pids=(7,), cls="all", rss=None,
               start=0, again=False, first=b"", files=None):
-    """size(window, t) is the working set; an interval a second, windows as the module has them:
-    what is not a window old yet is of the time since the start. files(window, t) is that of the
+    """size(window, t) is the working set; an interval a second. As in the module, a window
+    longer than the recording so far counts from its start. files(window, t) is that of the
     class file, first are records before all others."""
     out = [r.header(0, windows_us=[10**6 * x for x in windows]), first]
     out += [r.target(start * SEC, pid, b"known", 2 if again else 0) for pid in pids]
@@ -44,7 +44,7 @@ def lines(view, data, *args):
     return parsed(run("report", view, "--json", "-i", "-", *args, stdin=data))
 
 
-# Of pages that are each used at random moments, RATE times a second: closed forms
+# Pages each used at random times, RATE times a second: closed forms exist
 N, RATE = 20000, 1 / 20
 
 
@@ -69,7 +69,7 @@ def test_curve():
     ok(all(abs(x["low"] / x["bytes"] - 0.98) < 1e-6 and abs(x["high"] / x["bytes"] - 1.02) < 1e-6
            for x in got), "has the interval of its estimates")
 
-    # moments at which the longest window is whole: 120, ..., 300
+    # times at which the longest window is complete: 120, ..., 300
     got = lines("curve", recording(lambda window, t: (100 + t) * MIB if window else 0, width=0))
     ok(all(x["bytes"] == 310 * MIB for x in got) and
        got[0]["p5"] == (100 + 129) * MIB and got[0]["p50"] == (100 + 210) * MIB and
@@ -90,7 +90,7 @@ def test_curve():
 
 
 def test_pooled():
-    """Estimates of longer windows may be smaller: means are pooled, nothing is a maximum."""
+    """Estimates of longer windows may be smaller: they are pooled into means, not maxima."""
     told = [x * MIB for x in (10, 30, 20, 40, 38, 36, 50, 60)]
     data = recording(lambda window, _: told[[x for x in range(8) if WINDOWS[x] >= window][0]])
     got = lines("curve", data)
@@ -106,7 +106,7 @@ def test_pooled():
         for x in lines("curve", data):
             if x["pid"]:
                 found[x["pid"]].append(x["bytes"])
-        # where nothing rises, pooling moves the ends apart, but not the mean of all windows
+        # if nothing rises, pooling moves the ends apart, but keeps the mean of all windows
         errors = [[sum(of) / sum(map(truth, WINDOWS)) - 1] for of in found.values()]
         if truth is random_use:
             errors = [[got / truth(window) - 1 for got, window in zip(of, WINDOWS)] for of in found.values()]
@@ -136,15 +136,15 @@ def test_closed_forms():
     data = recording(two_periods, windows=(1, 2, 3, 6, 12, 25, 50, 100))
     few, many = FEW * PAGE, MANY * PAGE
     wrong = []
-    # below the few, both are missed; then only the many; with all nothing is
+    # below the first set both are missed, then only the second
     for limit, rate in ((0.6 * few, FEW / SHORT + MANY / LONG), (few + 0.2 * many, MANY / LONG),
                         (few + 0.5 * many, MANY / LONG), (few + 0.9 * many, MANY / LONG)):
         x = lines("sizing", data, "--limit", str(round(limit)))[0]
         if abs(x["refaults_per_s"] / rate - 1) > 0.01:
             wrong.append((x, rate))
     ok(not wrong, "two periods: the rate is a step function", wrong)
-    # all of it lies on a straight line: what is left is the count of sample pages, each of
-    # which stands for as much as the estimates' intervals, 2 %, tell
+    # all of it is on a straight line: the error left is of the number of sample pages,
+    # each of which stands for as much as the estimates' intervals of 2 % imply
     x = lines("sizing", data, "--limit", str(round(few + 0.4 * many)))[0]
     piece = (0.02 / 1.96) ** 2 * (few + many)
     half = 1.96 * math.sqrt(piece * (25 - 12) * many / LONG) / (25 - 12) / PAGE
@@ -173,7 +173,7 @@ def test_closed_forms():
 
 
 def test_growth():
-    # 50 pages a second that are used once, besides pages used at random
+    # 50 pages a second that are used once, beside pages used at random
     def growing(window, _):
         return random_use(window) + 50 * PAGE * window
     data = recording(growing, rss=lambda t: 90 * MIB + 50 * PAGE * t, width=0)
@@ -225,7 +225,7 @@ def test_whole_windows():
        all(abs(x["bytes"] - random_use(x["window_us"] / 1e6)) < 1 for x in got),
        "windows that are not whole do not count", res)
     def with_target(flags, name):
-        """Its size is the time; at 200 s there is another TARGET record."""
+        """The size rises with time; at 200 s there is another TARGET record."""
         data = recording(lambda window, t: t * MIB, seconds=340, width=0)
         first = r.wss(200 * SEC, 7, "all", 200 * MIB, 200 * MIB, 200 * MIB, 1 << 40,
                       window_us=10**6)
@@ -292,8 +292,9 @@ def test_pictures(d):
 
 
 def test_real():
-    """patterns zipf, recorded: distinct pages of 2000 draws a second are known. But in the first
-    15 s the machine was too busy for so many: windows that reach that far back are left out."""
+    """patterns zipf, recorded: the number of distinct pages of 2000 draws a second is known. In
+    the first 15 s the machine was too busy for so many: windows that reach back so far are left
+    out."""
     data = os.path.join(HERE, "recordings", "windows.data")
     got = parsed(run("report", "curve", "--json", "--window", "3,4,6,9,12,16", "-i", data,
                "--time", "31,"))
@@ -320,7 +321,7 @@ def test_golden_files(accept):
 
 
 def test_dot():
-    """The dot of a picture is where its band ends on the dashed line."""
+    """The dot of a picture is at the end of its band on the dashed line."""
     with open(os.path.join(HERE, "recordings", "windows.data"), "rb") as f:
         data = f.read()
     told = plotted(data, ("report", "sizing", "--max-refaults", "700"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""report sizing: what a limit costs in time, with what refaults take, measured or given."""
+"""report sizing: the cost of a limit in time, from measured or given times of refaults."""
 import json
 import math
 
@@ -59,7 +59,7 @@ def test_not_measured():
 
 
 def test_of_files():
-    """A quarter of the pages are a file's."""
+    """A quarter of the pages are of a file."""
     def files(window, _=0):
         return random_use(window) / 4
     for name, first, want in (("both are known", SWAP_RECORD + FILE_RECORD, 0.75 * SWAP + 0.25 * FILE),
@@ -82,7 +82,7 @@ def test_of_files():
 
 
 def test_read_around():
-    """Of what files have under a limit, a part was read around what is used: half of it is lost."""
+    """Half of the files' memory below a limit was read ahead around used pages, and is lost."""
     def files(window, _=0):
         return random_use(window) / 2
 

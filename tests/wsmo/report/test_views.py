@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What each view of wsmo report does alike: forms, filters, what is refused, messages, pictures. A view
-is tested by being in "wsmo report --help", with the first recordings that it shows something of."""
+"""Common behaviour of all views of wsmo report: forms, filters, refusals, messages, pictures. A
+view is tested if "wsmo report --help" lists it, with the first recordings of which it shows
+anything."""
 import csv
 import functools
 import io
@@ -19,19 +20,19 @@ import test_sizing as sizing
 from command import FORMS, Directory, needs, ok, parsed, run, same_numbers
 
 gnuplot = needs(shutil.which("gnuplot"), "gnuplot is not installed")
-# Columns that tables for people lack, or show in words of their own
+# Columns that tables for people leave out, or show in words
 NOT_RAW = {"alloc": {"function", "file", "line", "stack", "live_low", "live_high", "idle_1min_low", "idle_1min_high"},
            "hot": {"end", "path", "offset", "tid", "symbols", "source"}, "idle": {"t", "comm", "watched_ns"},
            "act": {"dry_run"}, "wss": {"name"}, "summary": {"name"},
            "who": {"file", "line", "pid", "low", "high", "address", "path"}, "peaks": set()}
-# Views whose text is not the table of their rows; who has names escaped in JSON, too
+# Views whose text is not the table of their rows; who escapes names in JSON, too
 OWN_TEXT = {"raw": (), "peaks": (), "who": ("comm",), "heatmap": ()}
-# Whose messages say more than which processes there are
+# Views whose messages say more than the list of processes
 OWN_WORDS = ("curve", "sizing", "who", "act", "alloc", "heatmap")
-# A value that each option accepts, by what stands for it in --list-options
+# A valid value for each kind of argument in --list-options
 VALUES = {"PID,...": "1", "A,B": "1,2", "CLASS,...": "heap", "TIME,...": "1s", "N": "3", "WxH": "800x600",
           "P,...?": None, "PERCENT": "5%", "TIME": "1ms", "SIZE,...": "1M"}
-# and values that none does, with words of the message
+# and invalid values, with words of the message
 WRONG = {"PID,...": (("x", "'x'"),), "CLASS,...": (("junk", "junk"), ("heap,junk", "junk")),
          "TIME,...": (("1s,x", "not a time"), ("1,2,3,4,5,6,7,8,9", "at most 8")),
          "N": (("0", "'0'"), ("-1", "'-1'"), ("x", "'x'")),
@@ -63,7 +64,7 @@ def recordings():
 
 @functools.cache
 def shown(view):
-    """Return: {name: recording} of which it shows something"""
+    """Return: {name: recording} of which the view shows anything"""
     return {name: data for name, data in recordings().items()
             if run("report", view, "-i", "-", stdin=data).stdout}
 
@@ -141,7 +142,7 @@ def test_filters():
                 ok(found <= {cls} or view == "idle" and found == {"all", cls}, "report %s of %s --class %s" % (view, name, cls),
                    found)
             if view in ("wss", "regions", "raw"):
-                # between what is at different times
+                # between two times
                 times = sorted({round(x["t"], 3) for x in everything})
                 low, high = ((times[i] + times[i + 1]) / 2 for i in (len(times) // 4, len(times) // 2))
                 found = rows(view, "--time", "%.4f,%.4f" % (low, high), data=data)
@@ -150,7 +151,7 @@ def test_filters():
 
 
 def test_options_count():
-    """A filter that a view takes and does not use would be other figures than asked for."""
+    """A filter that a view accepts and ignores would give wrong figures."""
     values = {"--pid": ["77"], "--time": [",1.2"], "--class": ["heap", "anon"], "--window": ["1s", "2s", "1,2,4"]}
     for view, options in views().items():
         for option in set(values) & set(options):
@@ -165,7 +166,7 @@ def test_nothing():
     data, empty = samples.main(), r.header(0) + r.target(1, 7, b"x") + r.end(2)
     for view, options in views().items():
         for args, file, words in ((("-p", "12"), data, "4242"), (("--time", "90,"), data, "3.5 s"), ((), empty, "")):
-            # these show each record
+            # these views show each record
             if (view in ("raw", "records") and file == empty) or ("--json" not in options and not args):
                 continue
             for form in ((), ("--json",))[:1 + ("--json" in options)]:
@@ -177,7 +178,8 @@ def test_nothing():
 
 
 def test_pipes(d):
-    """A pipe and a file look the same; a full disk is an error, and a pipe that nobody reads the end."""
+    """A pipe and a file get the same output; a full disk is an error, and a pipe without a reader
+    the end."""
     for view in views():
         data = first(view)
         args = ("report", view, "-i", d.write("data", data))

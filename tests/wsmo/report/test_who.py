@@ -38,7 +38,7 @@ def recording(*seen):
 
 
 def drawn(draws):
-    """Records of threads, those of a draw a few milliseconds apart"""
+    """Records of threads; records of one draw are a few milliseconds apart"""
     out = r.header(T0) + r.target(T0, PID, b"x")
     for i, draw in enumerate(draws):
         for j, tid in enumerate(draw):
@@ -48,8 +48,8 @@ def drawn(draws):
 
 
 def near(row, p, total, draws, records, differ=True):
-    """Is a row's share @p, in the interval of a sum whose variance is @records over records,
-    and over draws @differ? True: the same; None: that does not count"""
+    """Is a row's share @p, within the right interval? The variance of the sum is @records
+    over records, and @differ over draws; True: the same as over records, None: left out"""
     if differ is not None:
         differ = records if differ is True else differ
         free = draws + 1
@@ -71,11 +71,11 @@ def test_sums():
     many = recording(*[(1 + (i % 4 == 0), 1, 1, MIB, 0) for i in range(400)])
     rows, _ = who(many)
     ok(near(rows[1], 0.25, 400, 400, 75), "Wilson's interval", rows)
-    # 40 that stand for three times as much as 360 others: their share is known less well
+    # 40 records with three times the weight of 360 others: their share is less certain
     rows, _ = who(recording(*[(1 + (i % 10 < 1), 1, 1, (3 if i % 10 < 1 else 1) * MIB, 0)
                               for i in range(400)]))
     ok(near(rows[1], 0.25, 480, 400, 225), "records that stand for much", rows)
-    # each draw has one of four; or four or none
+    # each draw has one of four; then four or none
     rows, _ = who(drawn([4 * [1, 2, 2, 2]] * 100))
     ok(near(rows[1], 0.25, 1600, 100, 300, 0), "draws that agree", rows)
     rows, _ = who(drawn([[1] * 4, [2] * 4, [2] * 4, [2] * 4] * 100))
@@ -163,7 +163,8 @@ def shapes(svg):
 
 
 def test_picture():
-    """Ten threads and objects; each thread reads its object, every second one also writes the first."""
+    """Ten threads and objects; each thread reads its own object, every second one also writes the
+    first."""
     seen = []
     for i in range(10):
         seen += [(i + 1, 1, i, (20 - i) * MIB, 0)] + [(i + 1, 1, 0, 10 * MIB, 1)] * (i % 2)

@@ -19,7 +19,7 @@ MIB = samples.MIB
 
 
 def recording(sizes, cls="all", window_us=1000000, proc=True):
-    """An interval a second, its ends a tenth below and above."""
+    """A recording with an interval a second, its ends a tenth below and above."""
     out = r.header(0) + r.target(1, 7, b"sized")
     for i, size in enumerate(sizes):
         out += r.wss((i + 1) * SEC, 7, cls, size, size - size // 10,
@@ -111,7 +111,7 @@ def test_picture(d):
     run("report", "wss", "-o", d.path("c.svg"), "-i", "-", "--size",
         "1000x600", stdin=recording([100 * MIB, 200 * MIB]))
     svg = d.read("c.svg").decode()
-    # the band goes along the upper ends and back along the lower ones
+    # the band runs along the upper ends and back along the lower ones
     band = re.findall(r"points = '([^']*)'", svg) or \
         re.findall(r"<polygon[^>]*points *= *['\"]([^'\"]*)", svg)
     points = [tuple(map(float, p.split(","))) for p in band[0].split()]
@@ -133,7 +133,7 @@ def test_picture(d):
 
 
 def test_odd_gnuplots():
-    """What else may be in PATH under this name: nothing to wait for, and no picture"""
+    """Other programs of this name in PATH: no waiting, and no picture"""
     for body, said in (("exit 3", "gnuplot failed"), ("kill -9 $$", "gnuplot failed"), ("exit 0", "gnuplot drew nothing"),
                        ("cat >/dev/null; exec sleep 1000", "gnuplot hangs"),
                        ("exec >&-; exec sleep 1000", "gnuplot hangs"), ("sleep 1000 & echo $! >pid; echo picture", None)):

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What the suites of tests/unit/kunit use of KUnit, for userland: they run in both
- */
+/* The part of KUnit that tests/unit/kunit uses, for userland: its suites run in both */
 #ifndef STUB_KUNIT_TEST_H
 #define STUB_KUNIT_TEST_H
 
@@ -89,7 +87,7 @@ void test_abort(void) __attribute__((noreturn));
 #define KUNIT_ASSERT_LE(t, a, b)	SHIM_ASSERT(KUNIT_EXPECT_LE(t, a, b))
 #define KUNIT_ASSERT_NOT_NULL(t, p)	SHIM_ASSERT(KUNIT_EXPECT_TRUE(t, (p) != NULL))
 
-/* Memory that is freed when the test ends */
+/* Memory freed at the end of the test */
 #define GFP_KERNEL	0
 void *kunit_kmalloc(struct kunit *test, size_t size, int gfp);
 void *kunit_kzalloc(struct kunit *test, size_t size, int gfp);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What the module's pure files use of the kernel's headers, for userland
- */
+/* The part of the kernel's headers that the module's pure files use, for userland */
 #ifndef STUB_LINUX_TYPES_H
 #define STUB_LINUX_TYPES_H
 
@@ -28,7 +26,7 @@ typedef int8_t s8;
 #define BIT(n)		(1UL << (n))
 #define BIT_ULL(n)	(1ULL << (n))
 
-/* arguments of one type, as the kernel's demand */
+/* arguments must have one type, as in the kernel */
 #define min(a, b) ({ \
 	__typeof__(a) _a = (a); \
 	__typeof__(b) _b = (b); \
@@ -41,7 +39,7 @@ typedef int8_t s8;
 	_a > _b ? _a : _b; })
 #define min_t(t, a, b)		min((t)(a), (t)(b))
 #define max_t(t, a, b)		max((t)(a), (t)(b))
-/* as in the kernel, where lo prevails */
+/* as in the kernel, lo wins if lo > hi */
 #define clamp_t(t, v, lo, hi)	({ t v_ = (v), l_ = (lo), h_ = (hi); v_ >= h_ ? h_ : v_ <= l_ ? l_ : v_; })
 #define swap(a, b) do { \
 	__typeof__(a) _t = (a); \
