@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_accessed.c - the sampler that reads Accessed bits
+ * wsmon_accessed.c - reading and clearing an Accessed bit, debts to reclaim, when to flush TLBs
+ *
+ * The loop in wsmon_walk.c reads most bits itself; it calls this file if more is to be done.
  *
  * The walk calls this with the page table locked, and the mmap lock held for reading,
  * so nothing here sleeps. It calls wsmon_tlb_finish() with neither held.

@@ -2,7 +2,7 @@
 /*
  * wsmon_mm.c - the memory of a process: its mmap lock, its mappings, what the kernel counts
  *
- * Called by kwsmond with wsmon.lock held, unless noted; may sleep.
+ * Called by kwsmond with the monitor's lock held, unless noted; may sleep.
  */
 #include <linux/delay.h>
 #include <linux/fs.h>

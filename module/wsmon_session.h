@@ -5,12 +5,19 @@
  * Each header declares what the files listed beside it share. A header includes the headers
  * above it in this table:
  *
- *	regions		what is tiled			estimate	what samples show
- *	control		peaks, budget, precision, texts
- *	session		core thread interval events debugfs stream buffer device api
- *	process		member task mm			sampler		walk accessed
- *	group		group look			hintfault	the second sampler
- *	buffer		buffer device			x86, arm64	page-table entries
+ *	math		square roots, hashes
+ *	regions		regions space adapt		what is tiled, and sample positions
+ *	estimate	wss				the working set and its confidence interval
+ *	control		pace peaks parse		CPU budget, precision, peaks, texts
+ *	session		core monitor session thread	who runs, when
+ *			interval			rounds and interval ends of a target
+ *			stream events debugfs device api	what leaves the module
+ *	process		member task cgroup mm		processes, their mappings
+ *	sampler		walk accessed			page tables and Accessed bits, KSM
+ *	group		group look share		processes as one, with shared pages once
+ *	hintfault	hintfault			pages made to fault, for who
+ *	buffer		buffer device			a reader's records
+ *	x86, arm64	x86				page-table entries, TLB
  */
 #ifndef WSMON_SESSION_H
 #define WSMON_SESSION_H

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * ring.h - how libwsmo-alloc.so, in the command's process, hands events to "wsmo record"
+ * ring.h - ring buffer from libwsmo-alloc.so, in the command's process, to "wsmo record"
  *
- * Both map a memfd of sealed size: a page with struct alloc_ring, then ALLOC_RING_BYTES, a ring of
- * units. The command, and all that it executes, inherits the descriptor. The memory is allocated
- * before, so that no page fault there can fail.
+ * Both map a memfd of sealed size: a page with struct alloc_ring, then a ring of ALLOC_RING_BYTES,
+ * divided into units. The command and all programs that it executes inherit the descriptor. The
+ * memory is allocated in advance, so that no page fault in it can fail.
  *
  * Writers are threads of one process. An event takes whole units. A writer moves @head forward to
- * reserve units, fills them, and writes the first word of the event, its tag, last. The tag is made
- * of the event's position in the ring, so that no older content has it. A writer that dies before
- * leaves units without a tag, which the reader skips after a while. Writers never wait: an event
- * without room is counted.
+ * reserve units, fills them, and writes the first word of the event, its tag, last. The tag depends
+ * on the event's position, so that no older content of the ring equals it. If a writer dies before
+ * it writes the tag, the reader skips its units after a while. Writers never wait: events without
+ * room are only counted.
  */
 #ifndef WSMO_ALLOC_RING_H
 #define WSMO_ALLOC_RING_H
 
 #include <linux/types.h>
 
-/* Its descriptor and the recorder's pid, for libwsmo-alloc.so: "FD,PID" */
+/* Variable for libwsmo-alloc.so with the ring's descriptor and the recorder's pid: "FD,PID" */
 #define ALLOC_RING_ENV		"WSMO_ALLOC"
 
 #define ALLOC_RING_MAGIC	0x31434f4c4c414d57ULL
@@ -25,18 +25,18 @@
 #define ALLOC_RING_BYTES	(4ULL << 20)
 #define ALLOC_RING_UNIT		64ULL
 
-/* Maximum number of calls of a stack */
+/* Maximum number of calls in a stack */
 #define ALLOC_FRAMES		64
 
 /**
- * struct alloc_ring - its first page
+ * struct alloc_ring - the first page of the memfd
  * @magic:	ALLOC_RING_MAGIC
  * @rate:	mean bytes from one sample to the next
- * @now_ns:	CLOCK_MONOTONIC when the reader was here last
- * @head:	bytes that writers have taken, a multiple of the unit
+ * @now_ns:	CLOCK_MONOTONIC at the reader's last visit
+ * @head:	bytes that writers have reserved, a multiple of the unit
  * @lost:	number of events without room
- * @others:	number of other processes that have the library
- * @tail:	bytes that the reader is done with; the reader only writes it
+ * @others:	number of other processes that loaded the library
+ * @tail:	bytes that the reader has finished; only the reader writes it
  */
 struct alloc_ring {
 	__u64 magic;
@@ -51,12 +51,12 @@ struct alloc_ring {
 /**
  * struct alloc_event - an event; only @nr of @pc are in the ring
  * @tag:	alloc_ring_tag() of its position
- * @time_ns:	CLOCK_MONOTONIC; that of the ring's @now_ns, except when a program begins
+ * @time_ns:	CLOCK_MONOTONIC when a program begins; @now_ns of the ring for other events
  * @kind:	WSMON_ALLOC_*
  * @nr:		number of calls
  * @addr, @size: @addr and @bytes of struct wsmon_rec_alloc
  * @cut:	the stack has more calls
- * @pc:		return addresses less one, innermost first
+ * @pc:		return addresses minus 1, innermost first
  */
 struct alloc_event {
 	__u64 tag;
@@ -69,7 +69,7 @@ struct alloc_event {
 	__u64 pc[ALLOC_FRAMES];
 };
 
-/* No address of a program looks like this */
+/* Get the tag of a position; no address of a program looks like a tag */
 static inline __u64 alloc_ring_tag(__u64 position)
 {
 	return 0x5a5aULL << 48 | (position / ALLOC_RING_UNIT & ((1ULL << 48) - 1));

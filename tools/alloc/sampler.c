@@ -80,7 +80,7 @@ static uint64_t log_open(void)
 	if (!text)
 		return 0;
 	fd = strtol(text, &end, 10);
-	/* nobody watches the memory of a child, nor any after the recorder ended */
+	/* memory of children is not watched, and no memory after the recorder ended */
 	ours = *end == ',' && strtol(end + 1, NULL, 10) == getppid();
 	ring = map_ring(fd);
 	if (!ring) {
@@ -171,7 +171,7 @@ static void log_event(uint32_t kind, const void *p, size_t size, const void *cal
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		e.time_ns = now.tv_sec * 1000000000ULL + now.tv_nsec;
 	} else {
-		/* seccomp may have forbidden the system call, or the processor's counter of cycles */
+		/* seccomp may have forbidden the system call, or reading the cycle counter */
 		e.time_ns = __atomic_load_n(&ring->now_ns, __ATOMIC_RELAXED);
 	}
 	e.kind = kind;

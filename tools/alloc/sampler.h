@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * sampler.h - the sampler, for the functions of libwsmo-alloc.so that allocate
+ * sampler.h - the sampler, called by the allocation functions of libwsmo-alloc.so
  *
- * Sampling is Poisson by bytes: the bytes from one sample of a thread to the next are
- * exponentially distributed with the mean @rate, so that an allocation is sampled with
- * probability 1 - exp(-size / rate), whatever came before.
+ * Sampling is Poisson by bytes: the bytes from one sample of a thread to the next are exponentially
+ * distributed with the mean @rate. So an allocation is sampled with probability 1 - exp(-size /
+ * rate), independently of earlier allocations.
  *
- * No function here allocates with malloc(), or calls a function that may. Once the program has
- * begun, none makes a system call, which seccomp may forbid, except to wait for another thread.
+ * No function here calls malloc(), directly or indirectly. After the start of the program, system
+ * calls are made only to wait for another thread, as seccomp may forbid others.
  */
 #ifndef WSMO_SAMPLER_H
 #define WSMO_SAMPLER_H
@@ -25,26 +25,26 @@
 /**
  * sampler_left - bytes that this thread may allocate until the next sample
  *
- * It begins at 0, so that sampler_due() sees a thread's first allocation.
+ * Begins at 0, so that sampler_due() sees a thread's first allocation.
  */
 extern __thread int64_t sampler_left;
 
 /**
  * sampler_skips() - count an allocation of @size bytes
- * Return: true if it is not sampled; else sampler_due() decides
+ * Return: true if it is not sampled; false: sampler_due() decides
  */
 static inline bool sampler_skips(size_t size)
 {
 	int64_t left = sampler_left - (int64_t)size;
 
 	sampler_left = left;
-	/* a size that is too large would make it larger */
+	/* a huge @size is negative as int64_t, and would increase @left */
 	return likely((left | (int64_t)size) >= 0);
 }
 
 /**
- * sampler_due() - decide about an allocation that sampler_skips() did not skip
- * Return: whether it is sampled
+ * sampler_due() - decide whether to sample an allocation not skipped by sampler_skips()
+ * Return: true if it is sampled
  */
 bool sampler_due(size_t size);
 
@@ -55,12 +55,12 @@ bool sampler_due(size_t size);
 void sampler_take(void *p, size_t size, const void *caller);
 
 /**
- * sampler_drop() - @p, which sampler_may_know(), will be freed
- * Return: whether it was a sample
+ * sampler_drop() - forget the sample at @p before it is freed; call only if sampler_may_know(@p)
+ * Return: true if @p was a sample
  */
 bool sampler_drop(void *p);
 
-/* A bit for each 16 bytes of 16 MiB; the rest of memory shares these bits */
+/* Bits of the filter: one for each 16 bytes of 16 MiB; the rest of memory shares these bits */
 #define SAMPLER_BITS	20
 extern uint64_t sampler_filter[1 << (SAMPLER_BITS - 6)];
 
@@ -71,7 +71,7 @@ static inline uint32_t sampler_bit(const void *p)
 	return (at ^ at >> SAMPLER_BITS) & ((1 << SAMPLER_BITS) - 1);
 }
 
-/** sampler_may_know() - may an address be that of a sample? Seldom true for other addresses */
+/** sampler_may_know() - tell whether @p may be a sample; seldom true for other addresses */
 static inline bool sampler_may_know(const void *p)
 {
 	uint32_t bit = sampler_bit(p);
@@ -79,11 +79,16 @@ static inline bool sampler_may_know(const void *p)
 	return unlikely(__atomic_load_n(&sampler_filter[bit / 64], __ATOMIC_RELAXED) >> bit % 64 & 1);
 }
 
-/** sampler_keep() - make sampler_may_know() true for SAMPLER_WORD bytes from now on; once only */
+/**
+ * sampler_keep() - make sampler_may_know() true for SAMPLER_WORD bytes forever; call it only once
+ */
 void sampler_keep(const void *p);
 #define SAMPLER_WORD	(16 * 64)
 
-/** sampler_mapped(), sampler_unmapped() - the same for memory that is mapped */
+/**
+ * sampler_mapped(), sampler_unmapped() - decide about and note mapped memory; forget unmapped
+ * memory
+ */
 void sampler_mapped(void *p, size_t size, const void *caller);
 void sampler_unmapped(void *p, size_t size);
 

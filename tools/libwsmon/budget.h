@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * budget.h - how much sampling was reduced, for the CPU budget or for a precision, and its cost
- */
+/* budget.h - how much sampling was reduced, for the CPU budget or for a precision, and its cost */
 #ifndef WSMO_BUDGET_H
 #define WSMO_BUDGET_H
 

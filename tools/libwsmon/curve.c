@@ -10,10 +10,9 @@
  * of s bytes keeps the memory accessed within about T, where S(T) = s: the characteristic time
  * (Che, Tung and Wang, IEEE JSAC 20:7, 2002; Fricker, Robert and Roberts, ITC 24, 2012).
  *
- * Between its nodes the curve is a quadratic spline, which is rising and concave if the nodes
- * are (Schumaker, On Shape Preserving Quadratic Spline Interpolation, SIAM J. Numer. Anal.
- * 20:4, 1983). Its slope is continuous and falls, and the mean slope between two windows is the
- * measured one.
+ * Between its nodes the curve is a quadratic spline, which is rising and concave if the nodes are
+ * (Schumaker, On Shape Preserving Quadratic Spline Interpolation, SIAM J. Numer. Anal. 20:4, 1983).
+ * Its slope is continuous and falls, and the mean slope between two windows is the measured one.
  *
  * The confidence interval of a curve has two parts. The first is the error of the estimates. It
  * does not shrink with the number of moments, because sample pages stay for the longest window.

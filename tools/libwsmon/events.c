@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * events.c - the peaks and marks of a recording
- */
+/* events.c - the peaks and marks of a recording */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * events.h - the peaks and marks of a recording
- */
+/* events.h - the peaks and marks of a recording */
 #ifndef WSMO_EVENTS_H
 #define WSMO_EVENTS_H
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * filter.c - selects a part of a recording: time, processes, classes, windows
- */
+/* filter.c - selects a part of a recording: time, processes, classes, windows */
 #include <limits.h>
 #include <stdlib.h>
 

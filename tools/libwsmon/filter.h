@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * filter.h - selects a part of a recording: time, processes, classes, windows
- */
+/* filter.h - selects a part of a recording: time, processes, classes, windows */
 #ifndef WSMON_FILTER_H
 #define WSMON_FILTER_H
 

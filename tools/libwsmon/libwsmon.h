@@ -325,10 +325,9 @@ int wsmon_curves_record(struct wsmon_curves *cs, const struct wsmon_record *rec)
 /**
  * wsmon_curves_fit() - compute the curves; call it once, after the last record
  *
- * A window counts if it was observed for 1.25 times its length. Each target and class with at
- * least 3 such windows gets a curve. A further curve for each class is of all processes
- * together: of the group's total if there are TOTAL records, else of the sum of targets if
- * several have a curve.
+ * A window counts if it was observed for 1.25 times its length. Each target and class with at least
+ * 3 such windows gets a curve. A further curve for each class is of all processes together: of the
+ * group's total if there are TOTAL records, else of the sum of targets if several have a curve.
  *
  * Return: number of curves, or -ENOMEM
  */
@@ -382,7 +381,7 @@ struct wsmon_limit {
 struct wsmon_limit wsmon_limit(const struct wsmon_curve *c, double bytes);
 
 /**
- * wsmon_knee() - find the smallest limit that is enough: at most @max_refaults per second
+ * wsmon_knee() - find the smallest limit with at most @max_refaults refaults per second
  * @max_refaults: bound on the upper end of the 95 % confidence interval
  *
  * Return: the limit in bytes; infinity if the longest window is too short to find it

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * mappings.c - memory that targets map: names of areas, mappings, and ranges mapped at any time
- */
+/* mappings.c - memory that targets map: names of areas, mappings, and ranges mapped at any time */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

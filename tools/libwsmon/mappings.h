@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * mappings.h - memory that targets map: names of areas, mappings, and ranges mapped at any time
- */
+/* mappings.h - memory that targets map: names of areas, mappings, and ranges mapped at any time */
 #ifndef WSMO_MAPPINGS_H
 #define WSMO_MAPPINGS_H
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * names.c - names of the ABI's numbers
- */
+/* names.c - names of the ABI's numbers */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * reader.c - reads recordings and the stream of the module; packs snapshots
- */
+/* reader.c - reads recordings and the stream of the module; packs snapshots */
 #include <errno.h>
 #include <fcntl.h>
 #include <sanitizer/asan_interface.h>

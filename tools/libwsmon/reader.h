@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * reader.h - the reader behind libwsmon.h, with functions for wsmo only
+ * reader.h - internals of the reader of libwsmon.h, and functions for wsmo only
  *
  * wsmon_next() reads a file or a pipe to its end. "record" calls reader_fill() and
  * reader_parse() instead, as bytes arrive. The reader has one buffer of fixed size, and checks
@@ -41,18 +41,18 @@ struct unwanted;
  * @tail:	end of the bytes in @buf
  * @offset:	offset of @head in the stream
  * @at:		offset of the last record delivered
- * @want:	returns false for unwanted snapshots; may look at their head and pid only. NULL:
- *		all are wanted. An unwanted snapshot is delivered as it is in the file, maybe
- *		packed, and its receiver may look at its head and pid only
+ * @want:	returns false for unwanted snapshots; NULL: all are wanted. An unwanted snapshot is
+ *		delivered as in the file, maybe packed. @want, and the receiver of an unwanted
+ *		snapshot, may read only its head and pid
  * @want_data:	first argument of @want
  * @from_ns:	with @to_ns: see reader_only()
- * @unwanted:	parts of the file to skip, because their times are not in @from_ns to @to_ns
+ * @unwanted:	parts of the file to skip, whose times are outside @from_ns to @to_ns
  * @unpacker:	decompressor; NULL before the first packed snapshot
  * @have_header: @header is valid
  * @header:	the header
  * @error:	message of the last failure: the problem and a remedy
- * @areas:	names of the areas so far, of times up to @to_ns, for wsmon_area_path(); NULL: the
- *		reader does not keep them. Its user may allocate it
+ * @areas:	names of the areas so far, up to @to_ns, for wsmon_area_path(); NULL: not kept.
+ *		Users of the reader may allocate it
  * @own_fd:	wsmon_close() closes @fd
  * @no_snapshots: wsmon_next() leaves out snapshots
  */

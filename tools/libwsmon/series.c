@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * series.c - the working set sizes of a recording
- */
+/* series.c - the working set sizes of a recording */
 #include <errno.h>
 #include <stdlib.h>
 

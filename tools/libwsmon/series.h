@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * series.h - internals of the working set sizes of libwsmon.h, and names for their targets
- */
+/* series.h - internals of the working set sizes of libwsmon.h, and names for their targets */
 #ifndef WSMO_SERIES_H
 #define WSMO_SERIES_H
 

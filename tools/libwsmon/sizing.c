@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * sizing.c - a table of memory limits, their refaults, and the time that refaults cost
- */
+/* sizing.c - a table of memory limits, their refaults, and the time that refaults cost */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
 /*
  * sizing.h - a table of memory limits, their refaults, and the time that refaults cost
  *
- * A refault makes a thread wait until another page is paged out to make room, and the page is
- * read. Refaults per second times this time is the slowdown: seconds waited per second of the
- * recording. The recorder measures the time of a refault before monitoring begins (REFAULT
- * records), or the user gives it.
+ * A refault makes a thread wait while another page is paged out to make room, and the page is read.
+ * Refaults per second times this time is the slowdown: seconds waited per second of the recording.
+ * The recorder measures the time of a refault before monitoring begins (REFAULT records), or the
+ * user gives it.
  */
 #ifndef WSMO_SIZING_H
 #define WSMO_SIZING_H
@@ -37,10 +37,10 @@ struct refault_cost {
 /**
  * struct slowdown - the costs of refaults
  * @cost:	time of a refault, by kind
- * @unmapped:	share of the file pages under a limit that faults read around accessed pages,
- *		and that are not mapped
- * @files:	fitted curves of the classes text and file, which refault from files: their slopes
- *		give the part of FILE refaults of a whole process; NULL: none
+ * @unmapped:	share of file pages under a limit that are not mapped, as faults read them around
+ *		accessed pages
+ * @files:	fitted curves of the classes text and file. Their slopes give the part of FILE
+ *		refaults among the refaults of a process; NULL: none
  */
 struct slowdown {
 	struct refault_cost cost[REFAULT_KINDS];
@@ -73,10 +73,10 @@ bool slowdown_known(const struct slowdown *s);
  * slowdown_limit() - estimate the refaults under a limit of @bytes
  * @s: costs, or NULL
  *
- * Unlike wsmon_limit(), considers file pages that faults read around the accessed page, which
- * take a part of the limit. This part is lost if nobody uses these pages, but not if they are
- * used as often as the pages that they displace. So half of it counts as lost in the estimate,
- * none at the lower end of the confidence interval, and all at the upper end.
+ * Unlike wsmon_limit(), considers file pages that faults read around accessed pages. They take a
+ * part of the limit, which is lost if they are unused, but not if they are used as often as the
+ * pages they displace. So half of this part counts as lost in the estimate, none at the lower end
+ * of the confidence interval, and all at the upper end.
  */
 struct wsmon_limit slowdown_limit(const struct slowdown *s, const struct wsmon_curve *of,
 				  double bytes);

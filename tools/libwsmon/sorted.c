@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * sorted.c - a sorted array that grows up to a limit
- */
+/* sorted.c - a sorted array that grows up to a limit */
 #include <stdlib.h>
 #include <string.h>
 

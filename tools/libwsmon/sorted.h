@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * sorted.h - a sorted array that grows up to a limit
- */
+/* sorted.h - a sorted array that grows up to a limit */
 #ifndef WSMO_SORTED_H
 #define WSMO_SORTED_H
 
@@ -18,7 +16,7 @@
  * @compare:	compares two elements, as for qsort()
  * @lazy:	allow @late elements, for many additions in any order; call sorted_order() before
  *		reading @base
- * @late:	number of elements at the end of @base that are sorted only among themselves
+ * @late:	number of elements at the end of @base, sorted among themselves only
  */
 struct sorted {
 	void *base;
@@ -30,11 +28,14 @@ struct sorted {
 	size_t late;
 };
 
-/* An empty array of elements of a type, or as large as an object */
+/* An empty array; @type: type of the elements, or an object of this type */
 #define SORTED(type, limit, order, ...) \
 	(struct sorted) { .size = sizeof(type), .max = limit, .compare = order, __VA_ARGS__ }
 
-/** sorted_find() - find the element equal to @key. Return: NULL if there is none, as in zeros */
+/**
+ * sorted_find() - find the element equal to @key
+ * Return: NULL if there is none, or @s is all zero
+ */
 void *sorted_find(const struct sorted *s, const void *key);
 
 /**

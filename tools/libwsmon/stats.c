@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * stats.c - intervals and quantiles, for all of tools/
- */
+/* stats.c - intervals and quantiles, for all of tools/ */
 #include <math.h>
 #include <stdbool.h>
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * stats.h - intervals and quantiles, for all of tools/
- */
+/* stats.h - intervals and quantiles, for all of tools/ */
 #ifndef WSMO_STATS_H
 #define WSMO_STATS_H
 
@@ -21,8 +19,8 @@ static inline size_t nearest_rank(size_t nr, unsigned int percent)
 /**
  * wilson() - get the 95 % confidence interval of a proportion
  * @p:		the proportion measured
- * @n:		number of independent samples, each 0 or 1. Samples between 0 and 1 vary less, so
- *		that the interval is wider than necessary. Without samples it is 0 to 1
+ * @n:		number of independent samples, each 0 or 1; 0 samples give the interval 0 to 1.
+ *		Samples between 0 and 1 vary less, so their interval is wider than necessary
  * @low:	gets the lower end
  * @high:	gets the upper end
  *

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * util.h - comparisons, growing arrays and the like, for all of tools/
- */
+/* util.h - comparisons, growing arrays and the like, for all of tools/ */
 #ifndef LIBWSMON_UTIL_H
 #define LIBWSMON_UTIL_H
 
@@ -33,7 +31,8 @@ static inline int order_u64(const void *a, const void *b)
 }
 
 /**
- * array_more() - make room for one more element behind the @nr of an array that only this grows
+ * array_more() - make room for one more element after the @nr of an array. Grow it only by this
+ * function
  * Return: the array, NULL without memory
  */
 static inline void *array_more(void *array, size_t nr, size_t size)
@@ -42,7 +41,7 @@ static inline void *array_more(void *array, size_t nr, size_t size)
 	return nr & (nr - 1) ? array : reallocarray(array, nr ? 2 * nr : 1, size);
 }
 
-/* Rounds a number that is not negative; at most ~0 */
+/* Rounds a non-negative number; returns at most ~0 */
 static inline __u64 whole(double x)
 {
 	return x < 0x1p64 ? (__u64)(x + 0.5) : ~0ULL;

@@ -15,7 +15,7 @@
 #define WSMON_STACK_MARK	1	/* the user set a mark, with this @number */
 #define WSMON_STACK_ALLOC	2	/* calls of the ALLOC records that have @stack @number */
 
-/* Max. frames of a stack */
+/* Maximum number of frames of a stack */
 #define WSMON_STACK_FRAMES	256
 
 /* struct wsmon_rec_stack.flags */
@@ -43,7 +43,7 @@ struct wsmon_rec_stack {
 	__u64 pc[];
 };
 
-/* Max. bytes of a build ID */
+/* Maximum bytes of a build ID */
 #define WSMON_BUILD_ID		32
 
 /*
@@ -157,11 +157,11 @@ struct wsmon_rec_alloc {
 #define WSMON_REFAULT_FILE	1	/* a page of a file */
 
 /*
- * WSMON_REC_REFAULT: the time of a refault. Before monitoring began, the recorder measured it
- * in a process of its own, which accessed more memory than the limit of its cgroup allowed.
+ * WSMON_REC_REFAULT: the time of a refault. The recorder measured it before monitoring began, in a
+ * separate process that accessed more memory than the limit of its cgroup.
  *
- * The time of a refault is the time of all accesses from the end of the refault before to its
- * own end. So it includes the time to make room for the page.
+ * The time of a refault is the time of all accesses since the end of the previous refault. So it
+ * includes the time to make room for the page.
  */
 struct wsmon_rec_refault {
 	struct wsmon_record rec;
@@ -201,7 +201,7 @@ struct wsmon_index_run {
 	__u64 to_ns;		/* latest time of its records */
 };
 
-/* Max. runs of an INDEX record */
+/* Maximum number of runs in an INDEX record */
 #define WSMON_INDEX_RUNS	128
 
 /*

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * act_table.c - the table of what "wsmo act" has done, for itself and for "wsmo report act"
- */
+/* act_table.c - the table of what "wsmo act" has done, for itself and for "wsmo report act" */
 #include <stdio.h>
 #include <string.h>
 

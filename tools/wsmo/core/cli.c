@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * cli.c - what every file of the command shares: messages, how a program begins and ends
- */
+/* cli.c - what every file of the command shares: messages, how a program begins and ends */
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>

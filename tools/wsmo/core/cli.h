@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * cli.h - what every file of the command shares: exit codes, verbs, messages
- */
+/* cli.h - shared by all files of the command: exit codes, verbs, messages */
 #ifndef WSMO_H
 #define WSMO_H
 
@@ -14,14 +12,14 @@
 #include "libwsmon/util.h"
 #include "wsmon.h"
 
-/* Exit status of every verb; "record -- CMD" returns that of CMD instead. */
+/* Exit status of every verb; "record -- CMD" returns CMD's status instead. */
 #define WSMO_OK		0
 #define WSMO_FAILURE	1
 #define WSMO_USAGE	2
 
 /*
- * Verbs: argv[0] is the verb, the return value is the exit status. A program that
- * does not have one executes the program that does.
+ * Verbs: argv[0] is the verb, the return value is the exit status. For a verb that is not linked
+ * into this program, it executes the program that has the verb.
  */
 int cmd_record(int argc, char **argv) __attribute__((weak));
 int cmd_mark(int argc, char **argv) __attribute__((weak));
@@ -34,40 +32,38 @@ int cmd_diff(int argc, char **argv) __attribute__((weak));
 int cmd_mem(int argc, char **argv) __attribute__((weak));
 int cmd_check(int argc, char **argv) __attribute__((weak));
 
-/** survive_truncation() - make mapped files that are truncated read as zeros, instead of SIGBUS */
+/** survive_truncation() - make truncated mapped files read as zeros, instead of raising SIGBUS */
 void survive_truncation(void);
 
-/** begin_program() - to be called first in main() */
+/** begin_program() - call it first in main() */
 void begin_program(void);
 
 /**
- * end_program() - to be called last in main()
+ * end_program() - call it last in main()
  *
- * Output that did not get out is a failure; a closed pipe is not reported.
+ * Output that could not be written is a failure. A closed pipe fails without a message.
  *
  * Return: the exit status
  */
 int end_program(int status);
 
 /**
- * msg() - one line on stderr, "wsmo: " before it, "\n" after it
+ * msg() - print a line on stderr: "wsmo: ", the text, "\n"
  *
- * Control characters are escaped: names in it can be of any origin.
+ * Control characters are escaped, as names in the text cannot be trusted.
  */
 void msg(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/** msg_put() - print the rest of such a line, and its newline */
+/** msg_put() - print the escaped text and the newline of such a line */
 void msg_put(FILE *f, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 
 /**
- * need() - exit with a message if there was no memory
- * Return: @memory, which is not NULL
+ * need() - exit with a message if @memory is NULL because memory ran out
+ * Return: @memory, never NULL
  */
 void *need(void *memory);
 
-/**
- * msg_hold() - keep messages while a screen is drawn; false prints them
- */
+/** msg_hold() - with true, hold messages while a screen is drawn; with false, print them */
 void msg_hold(bool hold);
 
 /**
@@ -77,33 +73,35 @@ void msg_hold(bool hold);
 void msg_progress(const char *line);
 
 /**
- * output_error() - did writing to stdout fail?
+ * output_error() - tell whether writing to stdout failed
  *
- * To be called soon after each write that matters: the reason is in errno.
+ * Call it soon after each important write, because it takes the reason from errno.
  *
- * Return: errno of the first failure, 0 if there was none
+ * Return: errno of the first failure; 0: none
  */
 int output_error(void);
 
-/** output_said() - a message names the file that could not be written: end_program() has no other */
+/**
+ * output_said() - note that a failed write was reported, so that end_program() does not report it
+ */
 void output_said(void);
 
 /**
  * program_execute() - execute wsmo-NAME from this program's directory
  * @argv: its arguments, NULL-terminated
  *
- * Return: if it fails, an exit status, after a message
+ * Return: only if it fails: an exit status, after a message
  */
 int program_execute(const char *name, char **argv);
 
 /**
- * open_regular() - open a file that others may have put there, to read it
- * @path:	its name
+ * open_regular() - open a file, which other users may have put there, for reading
+ * @path:	name of the file
  * @flags:	O_NOFOLLOW, or 0
  *
- * To open a pipe would wake up who writes to it, and to open a device may do something: one of a
- * watchdog restarts the machine later. So it is looked at before.
- * Return: a descriptor, -1 if there is none, or if it is no regular file
+ * Checks the type before opening: opening a pipe would wake its writer, and opening a device may
+ * have effects, e.g. start a watchdog that reboots the machine.
+ * Return: a descriptor; -1 if there is no such file or it is not a regular file
  */
 int open_regular(const char *path, int flags);
 

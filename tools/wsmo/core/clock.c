@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * clock.c - the kernel's clock, also in a time namespace
- */
+/* clock.c - the kernel's clock, also in a time namespace */
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "clock.h"
 
-/* Nanoseconds that CLOCK_MONOTONIC of this time namespace is ahead of the kernel's, as in records */
+/*
+ * Return: ns that CLOCK_MONOTONIC of this time namespace is ahead of the kernel's, used in records
+ */
 static __s64 clock_ahead(void)
 {
 	static __s64 ahead;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * clock.h - the clock of records
- */
+/* clock.h - the clock of records */
 #ifndef WSMO_CLOCK_H
 #define WSMO_CLOCK_H
 
@@ -9,10 +7,10 @@
 
 #include "units.h"
 
-/** clock_now() - return CLOCK_MONOTONIC in nanoseconds, as the kernel's records have it */
+/** clock_now() - get the kernel's CLOCK_MONOTONIC in nanoseconds, the clock of records */
 __u64 clock_now(void);
 
-/** clock_cpu() - return the CPU time of this thread in nanoseconds */
+/** clock_cpu() - get the CPU time of this thread in nanoseconds */
 static inline __u64 clock_cpu(void)
 {
 	struct timespec ts;

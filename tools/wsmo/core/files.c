@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * files.c - reads small files, such as those of /proc, /sys and cgroups
- */
+/* files.c - reads small files, such as those of /proc, /sys and cgroups */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * identity.c - whom a command runs as, and whom its files belong to
- */
+/* identity.c - whom a command runs as, and whom its files belong to */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>

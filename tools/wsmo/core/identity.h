@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * identity.h - whom a command runs as, and whom its files belong to
- */
+/* identity.h - the user that a command runs as, and the owner of its files */
 #ifndef WSMO_IDENTITY_H
 #define WSMO_IDENTITY_H
 
@@ -9,10 +7,11 @@
 
 /**
  * struct identity - a user
- * @uid:	0 stands for the present user, whatever the user's id
- * @gid:	likewise
- * @name:	NULL if it is the present user, or has no name
- * @home:	likewise; both are valid until the next getpwnam() or getpwuid()
+ * @uid:	user id; 0 stands for the present user, even if that is not root
+ * @gid:	group id; 0 as in @uid
+ * @name:	name; NULL for the present user, or without a name
+ * @home:	home directory; NULL as @name. Both are valid until the next getpwnam() or
+ *		getpwuid()
  */
 struct identity {
 	uid_t uid;
@@ -23,19 +22,19 @@ struct identity {
 
 /**
  * identity_get() - find a user
- * @user: the name; NULL is who called sudo, pkexec or doas to become root
- * Return: 0, or -1 if there is no such user, or the variables of sudo etc. make no sense
+ * @user: name; NULL: the user who called sudo, pkexec or doas to become root
+ * Return: 0; -1 if there is no such user, or the environment variables of sudo etc. are invalid
  */
 int identity_get(struct identity *id, const char *user);
 
-/** identity_become() - become the user for good, with the user's groups; Return: 0 or -errno */
+/** identity_become() - switch to the user and the user's groups for good. Return: 0 or -errno */
 int identity_become(const struct identity *id);
 
 /**
  * runtime_open() - open the directory of files that runs of wsmo share
  *
- * It is lost at a reboot, and nobody else may read it or write to it.
- * Return: fd, or -errno: -ENOENT if a user other than root has none
+ * The directory does not survive a reboot. Other users can neither read nor write it.
+ * Return: fd, or -errno: -ENOENT if a user other than root has no such directory
  */
 int runtime_open(void);
 

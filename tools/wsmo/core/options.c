@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * options.c - command lines, described by tables
- */
+/* options.c - command lines, described by tables */
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * outfile.c - every file that wsmo writes
- */
+/* outfile.c - every file that wsmo writes */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -348,7 +346,7 @@ static int before = -1;		/* standard output as it was before */
 static struct stat last;	/* the file placed last, and its name */
 static const char *last_name;
 
-/* -o names the recording elsewhere: to take it for -i must not replace one */
+/* In other verbs, -o names the recording: a mistaken -o must not replace a recording */
 static bool is_recording(const char *file)
 {
 	char magic[sizeof(WSMON_MAGIC) - 1];
@@ -414,7 +412,7 @@ int outfile_commit(bool sync)
 	err = outfile_finish(&output, err, sync);
 	if (err)
 		output_said();
-	/* what could not be placed leaves there what was before */
+	/* if placing failed, the older file is still there */
 	if (output.placed) {
 		last = now;
 		last_name = output.name;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * outfile.h - every file that wsmo writes
+ * outfile.h - all files that wsmo writes
  *
  * A file appears whole or not at all. Until it is complete it has no name (O_TMPFILE), or a
- * temporary one where the file system has no such files; then it replaces an older file. Symbolic
- * links are not followed.
+ * temporary name if the file system lacks O_TMPFILE. The complete file replaces an older file.
+ * Symbolic links are not followed.
  *
- * "-", /dev/stdout, /dev/stderr, /dev/fd/N and /proc/self/fd/N are descriptors that wsmo was
- * started with. These, FIFOs that have a reader, and character devices are written directly.
+ * "-", /dev/stdout, /dev/stderr, /dev/fd/N and /proc/self/fd/N name inherited descriptors. wsmo
+ * writes directly to inherited descriptors, FIFOs that have a reader, and character devices.
  */
 #ifndef WSMO_OUTFILE_H
 #define WSMO_OUTFILE_H
@@ -18,12 +18,12 @@
 
 /**
  * struct outfile - a file to be written
- * @name:	what the user named
- * @fd:		to write to; -1 if it is not open
- * @dir:	its directory; -1 if it is written directly
- * @base:	its name in @dir
- * @temp:	its name until it is in its place; empty if it has none
- * @placed:	it has its name
+ * @name:	name given by the user
+ * @fd:		descriptor to write to; -1: not open
+ * @dir:	directory of the file; -1: written directly
+ * @base:	final name in @dir
+ * @temp:	temporary name in @dir; empty without
+ * @placed:	the file has its final name
  */
 struct outfile {
 	const char *name;
@@ -34,7 +34,7 @@ struct outfile {
 	bool placed;
 };
 
-/** outfile_is_stdout() - does @name stand for standard output? */
+/** outfile_is_stdout() - tell whether @name stands for standard output */
 bool outfile_is_stdout(const char *name);
 
 /**
@@ -45,27 +45,27 @@ bool outfile_is_stdout(const char *name);
 int outfile_open(struct outfile *o, const char *name, mode_t mode);
 
 /**
- * outfile_foreign() - is a file somebody else's, in a directory where everybody may put files?
- * @dir: the directory
+ * outfile_foreign() - tell whether another user owns a file in a world-writable directory
+ * @dir: descriptor of the directory
  *
- * Somebody else is neither us, nor who called sudo, nor the directory's owner. The file may have
- * been put there for us to write to, or over.
+ * Another user means: not us, not the user who called sudo, not the directory's owner. Such a user
+ * may have made the file as a trap, to have us write to it or replace it.
  */
 bool outfile_foreign(int dir, const struct stat *st);
 
-/** outfile_place() - give it its name, replacing an older file; Return: 0 or -errno */
+/** outfile_place() - give the file its name, replacing an older file. Return: 0 or -errno */
 int outfile_place(struct outfile *o);
 
-/** outfile_sync() - wait until it is on the disk, with its name; Return: 0 or -errno */
+/** outfile_sync() - wait until the file and its name are on disk. Return: 0 or -errno */
 int outfile_sync(const struct outfile *o);
 
-/** outfile_close() - close it; discard it if it was not placed. Return: 0 or -errno */
+/** outfile_close() - close the file; discard it unless it was placed. Return: 0 or -errno */
 int outfile_close(struct outfile *o);
 
 /**
  * outfile_finish() - place a complete file, and close it
- * @err: 0, or the errno of an earlier failure: discard it
- * @sync: wait until it is on the disk, before it replaces another
+ * @err: 0; or the errno of an earlier failure, to discard the file
+ * @sync: wait until the file is on disk before it replaces another
  * Return: 0, or -1 after a message
  */
 int outfile_finish(struct outfile *o, int err, bool sync);
@@ -77,16 +77,16 @@ int outfile_finish(struct outfile *o, int err, bool sync);
 int outfile_begin(const char *path);
 
 /**
- * outfile_commit() - put the file in its place, restore standard output
- * @sync: as of outfile_finish()
+ * outfile_commit() - place the file, and restore standard output
+ * @sync: as in outfile_finish()
  * Return: 0, or -1 after a message
  */
 int outfile_commit(bool sync);
 
-/** outfile_abort() - drop the file, restore standard output */
+/** outfile_abort() - discard the file, and restore standard output */
 void outfile_abort(void);
 
-/** outfile_remove() - remove the file that outfile_commit() placed last, if it is still there */
+/** outfile_remove() - remove the file that outfile_commit() placed last, unless it was replaced */
 void outfile_remove(void);
 
 #endif /* WSMO_OUTFILE_H */

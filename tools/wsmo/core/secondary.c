@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * secondary.c - targets with a secondary MMU, as virtual machines have
- */
+/* secondary.c - targets with a secondary MMU, as virtual machines have */
 #include <stdio.h>
 
 #include "cli.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * table.c - one description of columns, four ways to print it
- */
+/* table.c - one description of columns, four ways to print it */
 #include <json-c/json.h>
 #include <libsmartcols/libsmartcols.h>
 #include <math.h>

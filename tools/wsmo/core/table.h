@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * table.h - one description of columns, four ways to print it
+ * table.h - tables, described once, printed in four formats
  *
- * A row is a structure, a column one of its fields. A table is described once: the table for
- * people, --raw, --csv, --json and Documentation/reference/json.rst come from that description.
- * Rows are printed as they come, so memory does not grow with their number.
+ * A row is a structure, a column one of its fields. The tables for people, --raw, --csv, --json and
+ * Documentation/reference/json.rst are made from one description. Rows are printed as they come, so
+ * memory does not grow with their number.
  */
 #ifndef WSMO_TABLE_H
 #define WSMO_TABLE_H
@@ -32,7 +32,7 @@ enum table_format {
 };
 
 /**
- * enum column_type - what the fields of a column are, and so how they print
+ * enum column_type - types of the fields of a column, which decide how they print
  * @COL_COUNT:	__u64, a plain number
  * @COL_SIZE:	__u64, bytes
  * @COL_ADDR:	__u64, an address: hexadecimal except in JSON and CSV
@@ -40,12 +40,11 @@ enum table_format {
  * @COL_US:	__u64, a duration in microseconds
  * @COL_MS:	__u64, a duration in milliseconds
  * @COL_TEXT:	const char *
- * @COL_LIST:	const char *, a text on each line: an array in JSON, with semicolons between them
- *		in CSV
+ * @COL_LIST:	const char *, lines of texts: an array in JSON, separated by semicolons in CSV
  * @COL_T:	double, seconds since the recording began
  * @COL_RATIO:	double, 0 to 1: percent for people
  * @COL_RATE:	double, number per second
- * @COL_CHANGE:	double, bytes more, or less
+ * @COL_CHANGE:	double, difference in bytes
  */
 enum column_type {
 	COL_COUNT,
@@ -62,25 +61,24 @@ enum column_type {
 	COL_CHANGE,
 };
 
-/* In struct column.flags: formats that leave a column out; whether a value may be unknown */
+/* struct column.flags: formats without the column; whether a value may be unknown */
 #define NOT_HUMAN	(1U << TABLE_HUMAN | 1U << TABLE_RAW)
 #define NOT_CSV		(1U << TABLE_CSV)
 #define NOT_JSON	(1U << TABLE_JSON)
 #define OR_NULL		0x100
 
-/* A __u64 that is not known, in a column with OR_NULL; doubles are NAN, texts NULL */
+/* An unknown __u64 in a column with OR_NULL; unknown doubles are NAN, texts NULL */
 #define UNKNOWN_U64		(~0ULL)
 
 /**
  * struct column - one column
  * @key:	name in JSON and CSV
  * @head:	heading for people
- * @help:	what its values mean, for Documentation/reference/json.rst
- * @type:	what they are
- * @width:	minimum width for people, so that a long table, printed in
- *		blocks, stays aligned
+ * @help:	meaning of the values, for Documentation/reference/json.rst
+ * @type:	type of the values
+ * @width:	minimum width for people, which keeps long tables, printed in blocks, aligned
  * @flags:	NOT_*, OR_NULL
- * @offset:	of the field in the row
+ * @offset:	offset of the field in the row
  */
 struct column {
 	const char *key;
@@ -93,19 +91,19 @@ struct column {
 };
 
 /**
- * COL() - a column that is a field of struct ROW, a macro that is defined before each table
- * @field:	the field, whose name is the key
- * @what:	T for COL_T, and so on
+ * COL() - define a column by a field of struct ROW, a macro to be defined before each table
+ * @field:	the field; its name is the key
+ * @what:	end of the type's name: T for COL_T, etc.
  */
 #define COL(field, what, width, head, flags, help)					\
 	COL_AS(#field, field, what, width, head, flags, help)
 
-/** COL_AS() - the same with another key, for a member of a field */
+/** COL_AS() - define a column with another key, for a member of a field */
 #define COL_AS(key, field, what, width, head, flags, help)				\
 	{ key, head, help, COL_##what, width, flags,					\
 	  offsetof(ROW, field) + COL_IS(what, __typeof__(((ROW *)0)->field)) }
 
-/* 0, if the type of a field is that of its column */
+/* 0 if the type of a field matches its column; else does not compile */
 #define COL_IS(what, c_type)								\
 	(0 * sizeof(struct { int none; _Static_assert(					\
 		COL_##what >= COL_T ? __builtin_types_compatible_p(c_type, double) :	\
@@ -115,9 +113,9 @@ struct column {
 /**
  * struct table_desc - a table
  * @type:	value of "type" in JSON
- * @columns:	@nr of them
- * @nr:		at most TABLE_COLUMNS
- * @list:	for people: one line a column, for a table of one row
+ * @columns:	the columns
+ * @nr:		number of columns, at most TABLE_COLUMNS
+ * @list:	for people, print one column a line; for tables of one row
  */
 struct table_desc {
 	const char *type;
@@ -130,7 +128,7 @@ struct table_desc {
 
 /**
  * TABLE() - define a table of these columns
- * @var:	its name in the file
+ * @var:	name of the variable
  * @kind:	value of "type" in JSON
  *
  * The linker collects pointers to all tables of a program in a section, for --list-columns.
@@ -146,29 +144,29 @@ struct table_desc {
 	static const struct table_desc * const var##_entry				\
 		__attribute__((used, section("table_descs"))) = &var
 
-/** table_list() - print all fields of JSON, a line each; NULL in a program without tables */
+/** table_list() - print all fields of JSON, one a line; NULL in a program without tables */
 void table_list(void) __attribute__((weak));
 
 struct table;
 
-/** table_new() - begin a table on stdout; exits if there is no memory */
+/** table_new() - begin a table on stdout; exits without memory */
 struct table *table_new(const struct table_desc *desc,
 			enum table_format format);
 
-/** table_new_on() - the same, printed to @f */
+/** table_new_on() - begin a table on @f; exits without memory */
 struct table *table_new_on(FILE *f, const struct table_desc *desc,
 			   enum table_format format);
 
 /**
- * table_show() - show a column of a table that has no row yet, or leave it out
- * @offset:	of the column's field
- * @formats:	in these formats, NOT_*
+ * table_show() - show or hide a column of a table that has no row yet
+ * @offset:	offset of the column's field
+ * @formats:	the formats to change, NOT_*
  */
 void table_show(struct table *t, size_t offset, unsigned int formats, bool yes);
 
 /**
  * table_row() - print a row
- * @row: the structure that the columns are fields of
+ * @row: the structure with the fields
  */
 void table_row(struct table *t, const void *row);
 

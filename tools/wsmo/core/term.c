@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * term.c - what standard output can show: its size, its colours, its characters
- */
+/* term.c - what standard output can show: its size, its colours, its characters */
 #include <langinfo.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * term.h - what standard output can show: its size, its colours, its characters
- */
+/* term.h - abilities of standard output: size, colours, characters */
 #ifndef WSMO_TERM_H
 #define WSMO_TERM_H
 
@@ -10,7 +8,7 @@
 
 #include "wsmon.h"
 
-/* The user's choice of colours; the first is for what standard output can */
+/* The user's choice of colours; TERM_AUTO: depends on standard output */
 enum term_color {
 	TERM_AUTO,
 	TERM_NONE,
@@ -18,43 +16,41 @@ enum term_color {
 	TERM_256,
 };
 
-/**
- * term_size() - columns and lines of the terminal; 80 x 24 if it is none
- */
+/** term_size() - get columns and lines of the terminal; 80 x 24 without a terminal */
 void term_size(unsigned int *columns, unsigned int *lines);
 
-/** term_color() - return @wanted; for TERM_AUTO what standard output can show */
+/** term_color() - replace TERM_AUTO by the colours that standard output can show */
 enum term_color term_color(enum term_color wanted);
 
-/** term_unicode() - does the locale have block characters? */
+/** term_unicode() - tell whether the locale has block characters */
 bool term_unicode(void);
 
 /**
- * term_fit() - find the end of the part of a line that fits into @width columns
- * @used: gets the number of columns that it takes
+ * term_fit() - find the longest start of a text that fits into @width columns
+ * @used: gets the number of columns that this part takes
  */
 const char *term_fit(const char *text, unsigned int width, unsigned int *used);
 
 /**
- * term_print() - print a text of unknown origin in a field, left aligned
- * @width: columns of the field; a longer text ends in '~'
+ * term_print() - print an untrusted text in a field, left aligned
+ * @width: columns of the field; a longer text is cut, with '~' at the end
  */
 void term_print(FILE *f, const char *text, unsigned int width);
 
-/* Min. and max. columns of a bar */
+/* Minimum and maximum columns of a bar */
 #define BAR_MIN		10
 #define BAR_MAX		60
 
-/* Max. bytes of a bar */
+/* Maximum bytes of a bar */
 #define BAR_TEXT	(4 * BAR_MAX + 1)
 
-/** bar_width() - return the columns left for a bar; @beside: width of the others */
+/** bar_width() - get the columns left for a bar beside @beside columns */
 unsigned int bar_width(unsigned int beside);
 
 /**
- * bar_text() - draw a bar up to @low, lighter from there to @high
+ * bar_text() - draw a bar up to @low, in a lighter shade from @low to @high
  * @text: BAR_TEXT bytes
- * @max: the value of a full bar
+ * @max: value of a full bar
  * @width: columns of a full bar
  *
  * Return: @text

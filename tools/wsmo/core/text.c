@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * text.c - makes names of unknown origin (comm, paths) safe to print
- */
+/* text.c - makes names of unknown origin (comm, paths) safe to print */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * units.c - prints and parses sizes, times and percentages
- */
+/* units.c - prints and parses sizes, times and percentages */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * units.h - prints and parses sizes, times and percentages
- */
+/* units.h - prints and parses sizes, times and percentages */
 #ifndef WSMO_UNITS_H
 #define WSMO_UNITS_H
 
@@ -20,7 +18,7 @@
 const char *units_size(char *buf, __u64 bytes);
 
 /**
- * units_short() - print bytes in little room: "512B", "64.0M"
+ * units_short() - print bytes in few characters: "512B", "64.0M"
  * Return: @buf
  */
 const char *units_short(char *buf, __u64 bytes);
@@ -33,7 +31,7 @@ const char *units_time(char *buf, __u64 ns);
 
 /**
  * units_parse_time() - parse "100ms", "1.5 s", "2m05s", "0.1"
- * @text: numbers with ns, us, ms, s, m, min or h; one without a unit is seconds
+ * @text: numbers with ns, us, ms, s, m, min or h; without a unit, a number of seconds
  * @ns: result, nanoseconds
  * Return: 0, -EINVAL, or -ERANGE above what 64 bits hold
  */
@@ -61,7 +59,7 @@ int units_parse_percent(const char *text, double *share);
 
 /**
  * units_parse_milli() - parse a number with up to three decimals: "5", "0.25"
- * @max: max. result, in 1/1000
+ * @max: maximum result, in 1/1000
  * @milli: result, in 1/1000
  * Return: 0, -EINVAL, or -ERANGE above @max
  */

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * cgroup.c - cgroups of version 2: names, processes, memory
- */
+/* cgroup.c - cgroups of version 2: names, processes, memory */
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -43,9 +41,9 @@ static void decode(char *path)
 }
 
 /*
- * Finds the mount point of cgroup v2 that @path begins with, or the first one if @path is NULL. One
- * that shows only a part of the hierarchy, whose paths are others there, is none if another shows
- * all of it, or another part before.
+ * Finds the mount point of cgroup v2 that @path begins with, or the first one if @path is NULL. A
+ * mount that shows only a part of the hierarchy has other paths: it counts only if no mount shows
+ * all of it, and no other part was mounted before.
  * Return: its length in @name, PATH_MAX bytes; 0 if there is none
  */
 static size_t mount_point(const char *path, char *name)
@@ -58,7 +56,7 @@ static size_t mount_point(const char *path, char *name)
 		if (!strstr(line, " - cgroup2 ") || sscanf(line, "%*s %*s %*s %4095s %4095s", root, dir) != 2)
 			continue;
 		decode(dir);
-		/* what is mounted over a directory above hides it */
+		/* a mount over a parent directory hides it */
 		if (access(dir, F_OK))
 			continue;
 		if (!*part || (strcmp(part, "/") && !strcmp(root, "/"))) {
@@ -154,7 +152,7 @@ static FILE *open_file(const char *path, const char *name)
 	return f;
 }
 
-/* Adds the numbers of the lines with the keys, the second may be NULL; Return: -1 without the file */
+/* Adds the numbers of the lines with the keys; @key2 may be NULL. Return: -1 without the file */
 static int read_keys(const char *path, const char *name, const char *key, const char *key2,
 		     __u64 *sum)
 {

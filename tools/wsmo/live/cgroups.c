@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * cgroups.c - a session for a cgroup, and one for each service or container below it
- */
+/* cgroups.c - a session for a cgroup, and one for each service or container below it */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +12,11 @@
 #include "core/clock.h"
 #include "procfs.h"
 
-/* They are listed this often, or after so many times the CPU time that took: users make many */
+/* List cgroups this often, or after LIST_PACE times the CPU time of listing: users can make many */
 #define LIST_INTERVAL	(5 * NSEC_PER_SEC)
 #define LIST_PACE	100
 
-/* Read PSS again after this many times what reading took, so that it takes 1 % of the time */
+/* Read PSS again after this many times the time of reading, so that it takes 1 % of the time */
 #define PSS_PACE	100
 
 /* Max. processes of a cgroup whose PSS is added */
@@ -133,7 +131,10 @@ static struct cgroup_session *find(const struct cgroups *c, const char *path)
 	return NULL;
 }
 
-/* The largest first. One with a session counts twice, so that two of a size do not alternate */
+/*
+ * Orders the largest first. A cgroup with a session counts twice, so that equal ones do not
+ * alternate
+ */
 static int by_size(const void *x, const void *y, void *arg)
 {
 	const struct cgroup_below *a = x, *b = y;

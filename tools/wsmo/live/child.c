@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * child.c - the command "record -- CMD" runs
- */
+/* child.c - the command "record -- CMD" runs */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

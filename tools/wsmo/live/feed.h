@@ -2,8 +2,8 @@
 /*
  * feed.h - allocations of the command that "wsmo record --alloc" runs
  *
- * libwsmo-alloc.so samples them in the command's first process, whatever program it executes:
- * only its memory is watched region by region.
+ * libwsmo-alloc.so samples them in the command's first process, whatever program it executes,
+ * because regions of other processes are not watched.
  */
 #ifndef WSMO_ALLOC_FEED_H
 #define WSMO_ALLOC_FEED_H
@@ -17,30 +17,30 @@
 #define FEED_RATE	(512 << 10)
 #define FEED_RATE_MAX	(1ULL << 40)
 
-/* How long events may stay in the ring, and how exact their times are */
+/* Nanoseconds that events may stay in the ring, which is also the precision of their times */
 #define FEED_NS		(50 * 1000000ULL)
 
 struct alloc_ring;
 struct alloc_event;
 
 /**
- * struct feed - where events come from; all zero is none
- * @rate:	mean bytes from one sample to the next, 0 is none wanted
- * @ring:	shared with the processes, NULL if there is none
- * @fd:		its descriptor, until the command has it
- * @tail:	bytes of the ring that were read
- * @overwritten: the command has overwritten it
+ * struct feed - source of the events; all zero is none
+ * @rate:	mean bytes from one sample to the next; 0: no sampling
+ * @ring:	ring shared with the command; NULL without
+ * @fd:		descriptor of the ring, until the command has it
+ * @tail:	number of bytes read from the ring
+ * @overwritten: the command has damaged the ring
  * @event:	the event read last
- * @stuck_ns:	since when the next event has been incomplete, 0 if it is not
- * @stack:	hashes of the stacks written so far, and their numbers
- * @room:	number of entries there
+ * @stuck_ns:	when the next event was first seen incomplete; 0: it was not
+ * @stack:	hashes and numbers of the stacks written so far
+ * @room:	number of entries at @stack
  * @stacks:	number of entries used
- * @samples:	allocations written
- * @now_ns:	when the ring was looked at last
- * @time_ns:	of the last event: time does not go backwards
- * @begun:	the process runs with the library
- * @broken:	events that could not be read
- * @lost:	lost events that a record has reported
+ * @samples:	number of allocations written
+ * @now_ns:	when the ring was last read
+ * @time_ns:	time of the last event, so that times of events never decrease
+ * @begun:	the process has loaded the library
+ * @broken:	number of events that could not be read
+ * @lost:	number of lost events that a record has reported
  */
 struct feed {
 	__u64 rate;
@@ -62,23 +62,23 @@ struct feed {
 };
 
 /**
- * feed_open() - make the ring for the command that starts next, and set its environment
+ * feed_open() - make the ring for the command to be started, and set the environment
  * @cmd:	the command
- * @uid:	the user it will run as
- * Return: 0, or -1 after a message: also if the library cannot work in the command
+ * @uid:	user of the command
+ * Return: 0, or -1 after a message, e.g. if the library cannot work in the command
  */
 int feed_open(struct feed *f, const char *cmd, uid_t uid);
 
-/** feed_started() - the command's process is there: restore the environment */
+/** feed_started() - restore the environment after the command's process has started */
 void feed_started(struct feed *f);
 
 /** feed_take() - write records of the allocations and frees of @pid since the last call */
 void feed_take(struct feed *f, pid_t pid, struct output *o);
 
-/** feed_report() - print a summary; only losses if @quiet */
+/** feed_report() - print a summary; with @quiet, only losses */
 void feed_report(const struct feed *f, bool quiet);
 
-/** feed_close() - no process starts with the library any more */
+/** feed_close() - free the ring; processes started later do not use the library */
 void feed_close(struct feed *f);
 
 #endif /* WSMO_ALLOC_FEED_H */

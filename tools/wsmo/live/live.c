@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * live.c - the current figures of a session, from its stream
- */
+/* live.c - the current figures of a session, from its stream */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * mapper.h - makes MAPPING records of changes in /proc/PID/maps
- */
+/* mapper.h - makes MAPPING records of changes in /proc/PID/maps */
 #ifndef WSMO_MAPPER_H
 #define WSMO_MAPPER_H
 
@@ -12,19 +10,19 @@
 #include "procfs.h"
 
 /*
- * Max. mappings written of a target, and of all targets together. Of a target with more, those
- * without a name are left out, then the last ones.
+ * Maximum number of mappings written of a target, and of all targets together. Of a target with
+ * more, leave out mappings without a name, then the last ones.
  */
 #define MAPPER_TARGET	4096
 #define MAPPER_ALL	16384
 
 /**
- * struct mapper - the mappings written of each target; all else zero is none
- * @write:	gets each record, and @data
- * @targets:	by pid
- * @maps:	the walk
+ * struct mapper - mappings written of each target; all zero but @write and @data is empty
+ * @write:	called with each record and @data
+ * @targets:	targets by pid
+ * @maps:	walk through a target's mappings
  * @written:	number of mappings remembered
- * @left_out:	sum of each target's max. number of mappings left out
+ * @left_out:	sum over targets of the maximum number of mappings left out at a time
  */
 struct mapper {
 	void (*write)(void *data, const struct wsmon_record *rec);
@@ -35,13 +33,13 @@ struct mapper {
 	unsigned int left_out;
 };
 
-/** mapper_forget() - forget a target's mappings: a new address space, or its end */
+/** mapper_forget() - forget a target's mappings, because it ended or executed a program */
 void mapper_forget(struct mapper *m, __u32 pid);
 
-/** mapper_changed() - write a target's new mappings, now or at mapper_tick() */
+/** mapper_changed() - write a target's new mappings, now or in mapper_tick() */
 void mapper_changed(struct mapper *m, __u32 pid);
 
-/** mapper_tick() - write mappings that are due; called about once a second */
+/** mapper_tick() - write mappings that are due; call it about once a second */
 void mapper_tick(struct mapper *m);
 
 /** mapper_free() - free everything */

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * mark.c - "wsmo mark": mark a moment in running recordings
- */
+/* mark.c - "wsmo mark": mark a moment in running recordings */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

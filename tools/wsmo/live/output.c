@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * output.c - the file "record" writes
- */
+/* output.c - the file "record" writes */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -101,8 +99,9 @@ static const char *old_name(const struct output *o, unsigned int n, char *name)
 }
 
 /*
- * Is there a recording that rotated @n times? Only a recording, or an empty file, as mktemp(1)
- * makes, is renamed, replaced or removed. Return: 1 or 0; -1 after a message if it is something else
+ * Looks for a recording that rotated @n times. Only recordings and empty files, as made by
+ * mktemp(1), may be renamed, replaced or removed. Return: 1 or 0; -1 after a message for another
+ * file
  */
 static int is_there(const struct output *o, unsigned int n, __u64 *bytes)
 {
@@ -150,7 +149,7 @@ static int move(const struct output *o, unsigned int from, unsigned int to)
 	return -1;
 }
 
-/* Return: how many of FILE, FILE.1, ... are there, without a gap, up to @keep; -1 after a message */
+/* Return: number of FILE, FILE.1, ... without a gap, up to @keep; -1 after a message */
 static int series(const struct output *o, unsigned int keep)
 {
 	unsigned int n = 0;

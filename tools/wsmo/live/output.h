@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * output.h - the file "record" writes
+ * output.h - the file that "wsmo record" writes
  *
- * FILE gets its name with the first data: a recording that never begins leaves an older file
- * untouched. The older file becomes FILE.old or, with --rotate, FILE.1, which becomes FILE.2, and
- * so on. A file that is not a recording is neither renamed nor removed.
+ * FILE gets its name with the first data, so a recording that never begins leaves an older file
+ * untouched. An older FILE becomes FILE.old or, with --rotate, FILE.1; FILE.1 becomes FILE.2, and
+ * so on. A file that is not a recording is never renamed or removed.
  */
 #ifndef WSMO_RECORD_OUTPUT_H
 #define WSMO_RECORD_OUTPUT_H
@@ -15,10 +15,10 @@
 #include "libwsmon/wsmon_records.h"
 
 /**
- * struct index - runs of the file that no INDEX record has yet; all zero is none
- * @run:	the run that records are added to; none if its @bytes are 0
- * @head:	of the INDEX record
- * @runs:	runs that ended
+ * struct index - runs of the file that are in no INDEX record yet; all zero is none
+ * @run:	the run to which records are added; none if its @bytes are 0
+ * @head:	head of the next INDEX record
+ * @runs:	complete runs
  */
 struct index {
 	struct wsmon_index_run run;
@@ -28,16 +28,16 @@ struct index {
 
 /**
  * struct output - the file
- * @name:	its name
- * @keep:	files beside it; 0 is one, FILE.old
- * @file:	the file
- * @bytes:	written so far, of all files
+ * @name:	name of the file
+ * @keep:	number of rotated files to keep; 0: one file, FILE.old
+ * @file:	the file being written
+ * @bytes:	bytes written so far to all files
  * @begun:	@bytes at the beginning of this file
- * @records:	appended so far
- * @index:	of this file
- * @used:	bytes waiting in @buf
- * @error:	-errno of the first write that failed; later ones do nothing; -ECANCELED
- *		after a message
+ * @records:	number of records so far
+ * @index:	index of this file
+ * @used:	number of bytes waiting in @buf
+ * @error:	-errno of the first failed write, -ECANCELED if it was reported; later writes do
+ *		nothing
  */
 struct output {
 	const char *name;
@@ -54,21 +54,23 @@ struct output {
 
 /**
  * output_open() - begin a recording
- * @name: - is standard output
+ * @name: name of the file; "-" is standard output
  * Return: 0, or -1 after a message
  */
 int output_open(struct output *o, const char *name, unsigned int keep);
 
 /**
- * output_next() - complete the file, and begin another
- * Return: 0, or -1, after a message unless @error is set
+ * output_next() - complete the file, and begin the next one
+ * Return: 0, or -1 with @error set or after a message
  */
 int output_next(struct output *o);
 
-/** output_remove() - remove the oldest of FILE.1, FILE.2, ..., until they have at most @bytes */
+/**
+ * output_remove() - remove the oldest of FILE.1, FILE.2, ... until all together have at most @bytes
+ */
 void output_remove(const struct output *o, __u64 bytes);
 
-/** output_size() - size of the file, with the bytes that wait in @buf */
+/** output_size() - get the size of the file, including bytes in @buf */
 static inline __u64 output_size(const struct output *o)
 {
 	return o->bytes - o->begun + o->used;
@@ -80,18 +82,16 @@ void output_put(struct output *o, const void *data, size_t size);
 /** output_record() - append a record */
 void output_record(struct output *o, const struct wsmon_record *rec);
 
-/**
- * output_named() - append a record with a text behind its @size bytes, if there is a text
- */
+/** output_named() - append a record of @size bytes and, if there is one, a text after it */
 void output_named(struct output *o, const struct wsmon_record *rec, size_t size,
 		  const char *text);
 
-/** output_flush() - write the buffer to the file, and put that in its place */
+/** output_flush() - write the buffer to the file, and give the file its name */
 void output_flush(struct output *o);
 
 /**
- * output_close() - flush, wait until it is on the disk, and close
- * Return: 0, or -1 after a message if only this failed
+ * output_close() - flush the file, wait until it is on disk, and close it
+ * Return: 0, or -1 after a message, unless an earlier failure was reported
  */
 int output_close(struct output *o);
 

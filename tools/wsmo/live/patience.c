@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * patience.c - questions that may never be answered
- */
+/* patience.c - questions that may never be answered */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -18,14 +16,14 @@
 #include "core/clock.h"
 #include "patience.h"
 
-/* After a few silences, which may be many processes of one user, wait for less */
+/* After this many unanswered questions, maybe by many processes of one user, wait for less time */
 #define SILENT_MAX	4
 #define LATER_MS	100
 
 /* Questions without an answer that are about no process */
 #define UNANSWERED_MAX	4
 
-/* Who works in a second uses this much of the CPU */
+/* A helper that works uses at least this much CPU time in a second */
 #define WORKS		(50 * NSEC_PER_MSEC)
 
 /* Files that are open at once: a list of mappings, while others are read */
@@ -163,10 +161,10 @@ static void __attribute__((noreturn)) help(int socket)
 
 	prctl(PR_SET_NAME, "wsmo-reader");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* the terminal sends them to all: who asks decides when it is over */
+	/* the terminal sends signals to all processes: the main process decides when to end */
 	for (i = 0; i < ARRAY_SIZE(ignored); i++)
 		signal(ignored[i], SIG_IGN);
-	/* what it has open stays open for as long as it waits */
+	/* descriptors would stay open while the helper waits */
 	if (dup2(socket, STDIN_FILENO) < 0 || close_range(STDIN_FILENO + 1, ~0U, 0))
 		_exit(1);
 	while ((n = receive(&rq, &fd)) >= 0) {
@@ -200,7 +198,7 @@ static bool start(struct helper *h)
 	return false;
 }
 
-/* It may not end before there is an answer, if ever */
+/* Abandons a helper, which may end only after an answer, if ever */
 static void end(struct helper *h)
 {
 	int tries = 0;

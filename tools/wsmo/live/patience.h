@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * patience.h - questions that may never be answered
+ * patience.h - system calls that may never return
  *
- * What a process has mapped may be on a file system whose server, which may be the process itself,
- * does not answer (FUSE, NFS). Who asks then waits, in a state that may not end with a signal, and
- * no process ends before its threads do. The kernel may wait for such a server with the process's
- * mmap lock held, and then reading its maps, smaps, pagemap or mem waits, too. So another process
- * asks and reads. It is started once, and replaced when it waits.
+ * A mapped file may be on a file system whose server does not answer (FUSE, NFS); the server may be
+ * the mapping process itself. A system call about the file then waits, maybe in a state that no
+ * signal ends. The kernel may wait for such a server with the process's mmap lock held; then
+ * reading its maps, smaps, pagemap or mem waits, too. A thread in such a wait would keep its
+ * process from exiting. So a helper process makes these system calls. It is started once, and
+ * replaced when it waits.
  *
- * It uses the CPU, or wants to, while it works. One that does neither for a second waits: it is
- * left to itself, and the process that it looked at is not asked again.
+ * While a helper works, it runs or is runnable. A helper that is neither for a second waits: it is
+ * abandoned, and the process that it looked at is not asked again.
  */
 #ifndef WSMO_PATIENCE_H
 #define WSMO_PATIENCE_H
@@ -25,11 +26,12 @@
 #define PATIENT_FRESH	10000000	/* ns */
 
 /**
- * struct question - a function to be called in the other process
- * @ask:	uses nothing but its arguments; @fd: a copy of @fd, which it need not close
- * @pid:	the process that it looks at, 0 if none
- * @fd:		a file that it needs, -1 if none
- * @ms:		how long it may sleep, 0 is PATIENCE_MS
+ * struct question - a function to be called in a helper process
+ * @ask:	the function; may use its arguments only. Its @fd is a copy of @fd below, and need
+ *		not be closed
+ * @pid:	the process that @ask looks at; 0: none
+ * @fd:		file that @ask needs; -1: none
+ * @ms:		how long @ask may sleep, milliseconds; 0: PATIENCE_MS
  */
 struct question {
 	void (*ask)(void *data, int fd);
@@ -40,10 +42,10 @@ struct question {
 
 /**
  * patience_ask() - ask a question
- * @data:	@ask gets a copy of it; gets what is in the copy once the function returned
- * @size:	of it, PATIENCE_DATA at most
+ * @data:	@ask gets a copy; when @ask has returned, the copy is copied back
+ * @size:	size of @data, at most PATIENCE_DATA
  *
- * Return: did it return? After few that did not, nothing is asked any more.
+ * Return: true if @ask returned. After a few questions without an answer, always false
  */
 bool patience_ask(const struct question *q, void *data, size_t size);
 
@@ -52,28 +54,31 @@ struct patient;
 
 /**
  * patient_open() - open a file of a process
- * @pid:	the process; it is looked up only if it gave no answer before
- * @dir:	its directory in /proc, or -1: @name is a path
+ * @pid:	the process; fails at once if it did not answer before
+ * @dir:	the process's directory in /proc; -1: @name is a path
  *
- * Return: NULL with errno set, ETIMEDOUT: it does not answer, or did not before
+ * Return: the file; NULL with errno set: ETIMEDOUT if the process does not answer now, or did not
+ * before
  */
 struct patient *patient_open(__u32 pid, int dir, const char *name);
 
 /**
- * patient_pread() - read from any place of it
- * @ahead:	read so many bytes if more than @size, 64 KiB at most; readings of them within
- *		PATIENT_FRESH are taken from there. 0: @size only, now
+ * patient_pread() - read from any offset of a file
+ * @ahead:	read at least this many bytes at once, at most 64 KiB; serve reads of them within
+ *		PATIENT_FRESH from memory. 0: read only @size bytes, now
  *
- * Return: as pread(), and -1 with ETIMEDOUT
+ * Return: as pread(); also -1 with ETIMEDOUT
  */
 ssize_t patient_pread(struct patient *p, void *to, size_t size, __u64 at, size_t ahead);
 
 void patient_close(struct patient *p);
 
-/** patient_file() - as patient_open(), for text that is read from its beginning; fclose() it */
+/**
+ * patient_file() - open a text file as patient_open() does, for reading from its start; fclose() it
+ */
 FILE *patient_file(__u32 pid, int dir, const char *name);
 
-/** patience_cpu() - Return: ns of CPU time that other processes used for answers */
+/** patience_cpu() - get the CPU time of helper processes, in ns */
 __u64 patience_cpu(void);
 
 #endif /* WSMO_PATIENCE_H */

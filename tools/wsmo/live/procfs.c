@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * procfs.c - reads /proc/PID: mappings, resident memory, names
- */
+/* procfs.c - reads /proc/PID: mappings, resident memory, names */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

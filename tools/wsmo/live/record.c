@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * record.c - "wsmo record"
- */
+/* record.c - "wsmo record" */
 #include <string.h>
 
 #include "core/cli.h"
@@ -14,9 +12,8 @@
 #include "targets.h"
 
 /*
- * The longest window is two minutes: memory idle for longer costs less to take away
- * than to keep. Accessed bits stay set until they are cleared, so two samples in the
- * shortest window are enough.
+ * The longest window is two minutes: memory idle for longer costs less to take away than to keep.
+ * Accessed bits stay set until they are cleared, so two samples in the shortest window are enough.
  */
 static void set_sizing(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * record.h - what the parts of "wsmo record" share
- */
+/* record.h - shared by the parts of "wsmo record" */
 #ifndef WSMO_RECORD_H
 #define WSMO_RECORD_H
 
@@ -26,8 +24,8 @@ struct record;
 
 /**
  * struct marks - the times of --mark-at
- * @at_ns:	times since @start_ns, @nr of them, ascending
- * @next:	the next of them
+ * @at_ns:	@nr times since @start_ns, ascending
+ * @next:	index of the next time
  * @start_ns:	when the recording began
  */
 struct marks {
@@ -38,14 +36,15 @@ struct marks {
 };
 
 /**
- * struct record_hooks - what a verb does while it monitors; NULL is nothing
- * @begin:	before monitoring starts; a failure, after a message, ends it
- * @gone:	a process of @pids ended before monitoring started: leave it out; Return: 0, or -1
- *		if that does not help. NULL is a failure
- * @take:	for each record of the stream, before it is written
- * @tick:	about once a second
- * @end:	after the last record; can still write some
- * @report:	prints the closing words; not NULL
+ * struct record_hooks - actions of a verb while it monitors; NULL: none
+ * @begin:	called before monitoring starts. Return: 0, or nonzero after a message, which ends
+ *		the run
+ * @gone:	called when a process of @pids ended before monitoring started; removes it from
+ *		@pids. Return: 0 to try again, or -1. Without this hook the run fails
+ * @take:	called for each record of the stream, before it is written
+ * @tick:	called about once a second
+ * @end:	called after the last record; may write more records
+ * @report:	prints the closing summary; not NULL
  */
 struct record_hooks {
 	int (*begin)(struct record *r);
@@ -57,43 +56,43 @@ struct record_hooks {
 };
 
 /**
- * struct record - one run of "wsmo record", or of a verb built on it
- * @verb:	its name, for messages
- * @hooks:	what it does
+ * struct record - one run of "wsmo record" or a verb built on it
+ * @verb:	name of the verb, for messages
+ * @hooks:	actions of the verb
  * @who:	record who touches memory
- * @optional:	neither processes nor a command need be named
+ * @optional:	the verb works without a process or command
  * @pids:	processes to attach to
- * @duration_ns: how long, 0 is until it is ended
- * @file:	the record file, NULL if none is wanted
- * @cmd:	a command to run, NULL if there is none
- * @quiet:	no progress line; the closing words are losses only
- * @sizing:	--sizing
- * @refaults:	measured first, for --sizing
- * @refaults_in: number of files that have that
+ * @duration_ns: how long to monitor; 0: until a signal or the last target's end
+ * @file:	the record file; NULL: none
+ * @cmd:	command to run; NULL: none
+ * @quiet:	no progress line; only losses in the closing summary
+ * @sizing:	--sizing was given
+ * @refaults:	cost of refaults, measured before monitoring for --sizing
+ * @refaults_in: number of files with these REFAULT records
  * @no_pack:	do not pack snapshots
- * @window_us:	the first window of --window, 0 without it
- * @session:	the module's side
- * @output:	the file's side
- * @rotation:	of --rotate
- * @child:	@cmd's process
- * @signal_fd:	signals come here; -1 before they do
- * @targets:	targets; of a cgroup the largest @members
- * @members:	of a cgroup
- * @maps:	for the areas' names
- * @mapper:	for MAPPING records
- * @packer:	makes snapshots small
- * @stacks:	call stacks
- * @feed:	allocations, of --alloc
+ * @window_us:	first window of --window; 0 without
+ * @session:	the session of the module
+ * @output:	the record file and its buffer
+ * @rotation:	state of --rotate
+ * @child:	process of @cmd
+ * @signal_fd:	signalfd; -1 before signals are blocked
+ * @targets:	targets; for a cgroup, its largest @members
+ * @members:	processes of a cgroup
+ * @maps:	walk that names areas
+ * @mapper:	makes MAPPING records
+ * @packer:	compresses snapshots
+ * @stacks:	takes call stacks
+ * @feed:	allocations of --alloc
  * @marks:	times of --mark-at
  * @start_ns:	when recording began (CLOCK_MONOTONIC)
- * @end_ns:	when it ended
+ * @end_ns:	when recording ended
  * @lost:	sum of the LOST records
- * @stats:	the last STATS, none if its size is 0
- * @budget:	whether sampling was reduced
- * @wss:	the first target's last WSS
- * @group:	the last GROUP
- * @total:	the last TOTAL of all classes
- * @ended:	END came, for @reason
+ * @stats:	the last STATS record; none if its size is 0
+ * @budget:	how much sampling was reduced
+ * @wss:	last WSS record of the first target
+ * @group:	last GROUP record
+ * @total:	last TOTAL record of all classes
+ * @ended:	an END record came; its reason is @reason
  * @failed:	recording ended early, after a message
  */
 struct record {
@@ -146,34 +145,34 @@ struct record {
 	.stacks.fd = -1,		\
 }
 
-/* Options of verbs that monitor, for struct record: whom and how long; how */
+/* Options of verbs that monitor, which set a struct record: targets and duration; attributes */
 extern const struct option_desc record_target_options[];
 extern const struct option_desc record_cgroup_options[];
 extern const struct option_desc record_attr_options[];
 
-/* The option --who, of a structure that begins with a struct record */
+/* The option --who, for a structure that begins with struct record */
 #define WHO_OPTION(help) \
 	{ "who", 0, "RATE", help, OPT_COUNT, .min = 1, .max = WSMON_WHO_RATE_MAX, \
 	  .set = record_set_who, .data = "who_rate", .optional = true, .otherwise = 100 }
 void record_set_who(void *to, const struct option_desc *o, __u64 rate);
 
-/* The command, and the check of those options, for struct command_line */
+/* @command and @check of struct command_line, for these options */
 void record_command(char **argv, void *to);
 void record_check(struct argp_state *state, void *to);
 
 /**
- * record_setting() - find or add an attribute to be set for this session
- * @key:	its name
- * @option:	the option that asks for it, or NULL
- * Return: its value, SETTING_TEXT bytes; empty if it was added
+ * record_setting() - find or add an attribute to set for the session
+ * @key:	name of the attribute
+ * @option:	the option that requested it, or NULL
+ * Return: the value, SETTING_TEXT bytes; empty if the attribute was added
  */
 char *record_setting(struct record *r, const char *key, const char *option);
 
-/** record_follow() - set whether children become members, as far as the module can */
+/** record_follow() - choose whether children become members, if the module supports it */
 void record_follow(struct record *r, bool follow, const char *option);
 
 /**
- * record_run() - monitor, from the checks to the closing words
+ * record_run() - monitor, from the first check to the closing summary
  * Return: exit status
  */
 int record_run(struct record *r);
@@ -185,57 +184,57 @@ int record_run(struct record *r);
 int record_prepare(struct record *r);
 
 /**
- * record_catch_signals() - block signals, and read them from @signal_fd
- * @mask: what was blocked before
+ * record_catch_signals() - block signals and open @signal_fd to read them
+ * @mask: gets the earlier signal mask
  * Return: 0, or -1 after a message
  */
 int record_catch_signals(struct record *r, sigset_t *mask);
 
 /**
- * record_start() - start monitoring, let the command go; catches signals
+ * record_start() - catch signals, start monitoring, and release the command
  * Return: 0, or the exit status after a message
  */
 int record_start(struct record *r);
 
 /**
- * record_restart() - go on with other processes, @pids, in a session of their own
+ * record_restart() - replace the session by a new one with the processes in @pids
  *
- * Records still in the stream are lost. The counters of STATS begin anew.
+ * Records still in the stream are lost. The counters of STATS restart at 0.
  * Return: 0, or -1 after a message
  */
 int record_restart(struct record *r);
 
 /**
- * record_signal() - take a signal, if there is one; SIGTERM and SIGHUP are
- * forwarded to the command, SIGCHLD is noted in @child
- * Return: its number or 0
+ * record_signal() - take a pending signal: forward SIGTERM and SIGHUP to the command, note SIGCHLD
+ * in @child
+ * Return: the signal, 0 if none is pending
  */
 int record_signal(struct record *r);
 
 /**
- * record_finish() - wait for the command, or end it if it has not begun; free
+ * record_finish() - wait for the command, or end it if it was not released; free all memory
  * @status: exit status so far
  *
- * Context: the session is closed.
+ * Context: after the session was closed.
  *
- * Return: exit status: the command's if @status is 0
+ * Return: exit status: @status, or the command's if @status is 0
  */
 int record_finish(struct record *r, int status);
 
-/** marks_parse() - parse the argument of --mark-at, for struct marks */
+/** marks_parse() - parse the argument of --mark-at into struct marks */
 void marks_parse(struct argp_state *state, char *list, const struct option_desc *o, void *at);
 
-/** marks_report() - warn of times that were not reached */
+/** marks_report() - warn about times of --mark-at that were not reached */
 void marks_report(const struct marks *m);
 
-/** record_lost() - how many records were lost, as far as is known */
+/** record_lost() - get the number of records known to be lost */
 __u64 record_lost(const struct record *r);
 
 /**
  * record_loop() - copy the stream to the file until the session ends
  *
- * Ends it when the time is over, a signal says so, CMD is gone or the file
- * cannot be written. Context: the session runs, the output is open.
+ * Ends the session after @duration_ns, on a signal, when CMD has ended, or when the file cannot be
+ * written. Context: the session runs, the output is open.
  */
 void record_loop(struct record *r);
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * refault.h - how long a refault takes on this machine
- */
+/* refault.h - measures how long a refault takes on this machine */
 #ifndef WSMO_RECORD_REFAULT_H
 #define WSMO_RECORD_REFAULT_H
 
@@ -14,9 +12,9 @@
 #define REFAULT_NAME	128
 
 /**
- * struct refaults - what was measured
- * @rec:	of each kind, its text is @text
- * @text:	the device, or why nothing was measured
+ * struct refaults - result of the measurement
+ * @rec:	REFAULT record of each kind, without its text
+ * @text:	text of each record: the device, or why nothing was measured
  */
 struct refaults {
 	struct wsmon_rec_refault rec[REFAULT_KINDS];
@@ -24,28 +22,28 @@ struct refaults {
 };
 
 /**
- * refaults_measure() - access more memory than a cgroup of our own has room for
- * @pids:	the targets; the memory gets contents of theirs, if they have some
+ * refaults_measure() - measure, in a cgroup with less memory than is accessed
+ * @pids:	the targets, from which contents of the memory are copied, if possible
  *
- * Takes a second or two, at most ten, and the time to write 16 MiB to a disk. Leaves nothing
- * behind: the file has no name, and a process of its own removes the cgroup, /wsmo-PID. Signals
- * of a terminal must be blocked.
+ * Takes one or two seconds, at most ten, plus the time to write 16 MiB to disk. Leaves nothing
+ * behind: the file has no name, and a separate process removes the cgroup /wsmo-PID. Signals from
+ * the terminal must be blocked.
  */
 void refaults_measure(struct refaults *r, const struct pids *pids);
 
-/** refaults_report() - print it */
+/** refaults_report() - print the result */
 void refaults_report(const struct refaults *r);
 
 #define CONTENTS_PAGES		512
-/* Max. processes whose pages are copied */
+/* Maximum number of processes from which pages are copied */
 #define CONTENTS_TARGETS	16
 
 /**
  * contents_copy() - copy pages of processes
- * @mem:	gets CONTENTS_PAGES, some of them more than once if there are few
- * @forbidden: set if a process was left out, as its memory must not go to swap
+ * @mem:	gets CONTENTS_PAGES pages; repeats pages if there are few
+ * @forbidden: set if a process was left out because its memory must not be swapped
  *
- * Return: false if too few can be read, as of a command that has not begun
+ * Return: false if too few pages can be read, e.g. because the command has not begun
  */
 bool contents_copy(char *mem, const struct pids *pids, bool *forbidden);
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * rotate.c - several files instead of one that grows
- */
+/* rotate.c - several files instead of one that grows */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * session.c - a monitoring session of the module: attributes, start, stream, stop
- */
+/* session.c - a monitoring session of the module: attributes, start, stream, stop */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * stacks.c - asks wsmo-stack for call stacks, writes them to the file
- */
+/* stacks.c - asks wsmo-stack for call stacks, writes them to the file */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>

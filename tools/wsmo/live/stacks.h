@@ -2,8 +2,8 @@
 /*
  * stacks.h - call stacks in the record file: at peaks and at marks
  *
- * wsmo-stack takes them. It is started with the recording: starting it at the first
- * peak could take longer than the peak. Only stacks_end() waits for it.
+ * wsmo-stack takes the stacks. It starts with the recording, as a start at the first peak could
+ * take longer than the peak. Only stacks_end() waits for it.
  */
 #ifndef WSMO_RECORD_STACKS_H
 #define WSMO_RECORD_STACKS_H
@@ -17,16 +17,16 @@
 /**
  * struct stacks - the connection to wsmo-stack, and the counts of stacks
  * @wanted:	take stacks
- * @threads:	max. threads of a target at a time
- * @interval_ns: min. time between two peaks of a target that get stacks
- * @fd:		socket to wsmo-stack, -1 while it does not run
- * @pid:	its process, 0 if there is none
- * @broken:	it could not be started, or ended: no more stacks
+ * @threads:	maximum number of threads of a target at a time
+ * @interval_ns: minimum time between two peaks of a target that get stacks
+ * @fd:		socket to wsmo-stack; -1: it does not run
+ * @pid:	process id of wsmo-stack; 0: none
+ * @broken:	wsmo-stack could not be started, or ended: take no more stacks
  * @last:	struct stacks_target: each target's last peak with stacks
- * @noted:	the first failure was reported
- * @taken:	stacks in the file
- * @failed:	stacks that could not be taken
- * @skipped:	peaks and marks without stacks: too soon after others
+ * @noted:	a failure was reported
+ * @taken:	number of stacks in the file
+ * @failed:	number of stacks that could not be taken
+ * @skipped:	number of peaks and marks without stacks because they came too soon after others
  * @longest_ns:	longest time a thread was stopped
  */
 struct stacks {
@@ -47,17 +47,17 @@ struct stacks {
 /** stacks_begin() - start wsmo-stack if stacks are wanted */
 void stacks_begin(struct stacks *s);
 
-/** stacks_peak() - ask for stacks if a peak starts, not too soon after another */
+/** stacks_peak() - request stacks if a peak starts, unless it is too soon after another peak */
 void stacks_peak(struct stacks *s, const struct wsmon_rec_peak *peak);
 
-/** stacks_mark() - ask for stacks of all targets for a mark */
+/** stacks_mark() - request stacks of all targets for a mark */
 void stacks_mark(struct stacks *s, const struct targets *targets, __u32 number);
 
-/** stacks_take() - write to the file the records that wsmo-stack sent */
+/** stacks_take() - write the records sent by wsmo-stack to the file */
 void stacks_take(struct stacks *s, struct output *o);
 
 /**
- * stacks_end() - wait for the stacks asked for, a few seconds at most; end wsmo-stack
+ * stacks_end() - wait a few seconds at most for requested stacks, then end wsmo-stack
  *
  * May be called again.
  */

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * stuck.c - ends the program by a signal that it cannot take, as it waits for a reader
- */
+/* stuck.c - ends the program by a signal that it cannot take, as it waits for a reader */
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -35,7 +33,7 @@ static bool no_room(void)
 	return false;
 }
 
-/* The program dies of it, or its handler removes a temporary file before */
+/* Raises the signal: the program dies, maybe after its handler removed a temporary file */
 static void end(void)
 {
 	static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * stuck.h - ends the program by a signal that it cannot take, as it waits for a reader
+ * stuck.h - lets a signal end the program while a write waits for a reader
  *
- * Who reads signals from a file takes none while a write to a full pipe waits.
+ * A program that reads signals from a signalfd takes none while its write to a full pipe waits.
  */
 #ifndef WSMO_STUCK_H
 #define WSMO_STUCK_H
@@ -10,11 +10,11 @@
 struct child;
 
 /**
- * stuck_watch() - let signals end the program that wait for two seconds, while standard output,
+ * stuck_watch() - let a signal that is pending for two seconds end the program, if standard output,
  * standard error or @output has no room
- * @signal_fd:	gets signals, which are blocked
- * @output:	another file that is written, or NULL
- * @child:	gets SIGTERM and SIGHUP before that, if it runs; or NULL
+ * @signal_fd:	signalfd of the blocked signals
+ * @output:	another file being written, or NULL
+ * @child:	gets SIGTERM and SIGHUP first, if it runs; may be NULL
  */
 void stuck_watch(int signal_fd, const int *output, const struct child *child);
 

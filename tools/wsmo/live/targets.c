@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * targets.c - the targets of a recording, and how much memory they have
- */
+/* targets.c - the targets of a recording, and how much memory they have */
 #include <stdlib.h>
 
 #include "cgroup.h"
@@ -16,10 +14,9 @@
 #define MEMORY_INTERVAL	(NSEC_PER_SEC * 9 / 10)
 
 /*
- * Reading PSS holds the target's mmap lock, and visits each of its pages. So it is
- * read every PSS_INTERVAL, or less often: after PSS_PACE times the time reading took.
- * The first reading waits as long, by an estimate from RSS, if it may take more than
- * PSS_AT_ONCE.
+ * Reading PSS holds the target's mmap lock, and visits each of its pages. So it is read every
+ * PSS_INTERVAL, or less often: after PSS_PACE times the time reading took. The first reading waits
+ * as long, by an estimate from RSS, if it may take more than PSS_AT_ONCE.
  */
 #define PSS_INTERVAL	(10 * NSEC_PER_SEC)
 #define PSS_PACE	1000
@@ -125,7 +122,7 @@ void targets_free(struct targets *t)
 #define LIST_INTERVAL	(5 * NSEC_PER_SEC)
 #define LIST_PACE	100
 
-/* A machine that is short of CPU may take minutes to read all: then there are no new targets */
+/* Without enough CPU, reading all may take minutes: after this time, add no new targets */
 #define LOOK_MAX	NSEC_PER_SEC
 
 #define LARGE		20	/* a target has at least this part of the RSS of all */

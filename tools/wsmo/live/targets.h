@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * targets.h - the targets of a recording, and how much memory they have
+ * targets.h - the targets of a recording, and their memory
  *
- * Of a cgroup the stream has the working set of all processes together. Beside it the file gets
- * the names of the processes that hold most memory, and how much: as targets without working sets.
+ * The stream of a cgroup has only the working set of all processes together. The recorder adds the
+ * names and sizes of the largest processes to the file, as targets without working sets.
  */
 #ifndef WSMO_RECORD_TARGETS_H
 #define WSMO_RECORD_TARGETS_H
@@ -15,28 +15,28 @@
 #include "output.h"
 
 /**
- * struct targets - the targets; all zero is none
+ * struct targets - the targets; all zero is empty
  * @list:	struct target
- * @first:	pid of the first one
+ * @first:	pid of the first target
  */
 struct targets {
 	struct sorted list;
 	__u32 first;
 };
 
-/** targets_note() - note that a target came, or (@gone) that it ended */
+/** targets_note() - note that a target came or, with @gone, that it ended */
 void targets_note(struct targets *t, __u32 pid, bool gone);
 
 /**
- * targets_next() - walk through the targets that have not ended
- * @i: 0 at first
+ * targets_next() - get the next target that has not ended
+ * @i: state of the walk; 0 at first
  * Return: a pid, 0 at the end
  */
 __u32 targets_next(const struct targets *t, size_t *i);
 
 /**
- * targets_memory() - write PROC records, each target's about once a second
- * @pid: of this target only; 0 for all
+ * targets_memory() - write PROC records that are due, about one a second for each target
+ * @pid: only this target; 0: all
  */
 void targets_memory(struct targets *t, __u32 pid, struct output *o);
 
@@ -44,9 +44,9 @@ void targets_memory(struct targets *t, __u32 pid, struct output *o);
 void targets_free(struct targets *t);
 
 /**
- * struct members - the processes; all zero is none
- * @pids:	@nr of the last listing, ascending
- * @next_ns:	when to list them again
+ * struct members - the processes of a cgroup; all zero is empty
+ * @pids:	@nr processes of the last listing, ascending
+ * @next_ns:	when to list the processes again
  */
 struct members {
 	__u32 *pids;
@@ -55,16 +55,20 @@ struct members {
 };
 
 /**
- * members_tick() - choose which processes are targets; to be called each second
+ * members_tick() - choose which processes are targets; call it once a second
  *
- * A target has a twentieth of the RSS of all, and was there at the beginning or for five seconds.
+ * A target has at least a twentieth of the RSS of all processes, and existed at the beginning or
+ * for five seconds.
  */
 void members_tick(struct members *m, const char *cgroup, struct targets *t, struct output *o);
 
-/** members_largest() - list the @max processes with most memory, RSS; Return: how many */
+/**
+ * members_largest() - list the at most @max processes with the largest RSS
+ * Return: their number
+ */
 size_t members_largest(const char *cgroup, __u32 *pids, size_t max);
 
-/** members_again() - write the TARGET records again, to another file */
+/** members_again() - write the TARGET records again, to the next file */
 void members_again(struct targets *t, struct output *o);
 
 /** members_free() - free the listing */

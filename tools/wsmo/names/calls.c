@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * calls.c - call stacks with names, equal ones kept once
- */
+/* calls.c - call stacks with demangled names, equal ones kept once */
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 #undef ARRAY_SIZE
@@ -56,7 +54,7 @@ static int compare_calls(const struct call *a, const struct call *b)
 		return c;
 	if (a->line != b->line)
 		return a->line - b->line;
-	/* where lines are known other addresses in them are the same call */
+	/* if source lines are known, other addresses in a line are the same call */
 	if (a->file || a->function)
 		return a->inlined - b->inlined;
 	if (!a->path)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * places.c - what is mapped at an address, kept and named
- */
+/* places.c - what is mapped at an address, kept and named */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * places.h - what is mapped at an address, kept and named: "report hot" names a
- * region long after its mapping changed
+ * places.h - mappings at addresses, kept with their names: "report hot" names a region long after
+ * its mapping changed
  */
 #ifndef WSMO_PLACES_H
 #define WSMO_PLACES_H
@@ -11,18 +11,18 @@
 #include "libwsmon/wsmon_records.h"
 #include "symbols.h"
 
-/* Max. symbols named of a region */
+/* Maximum number of symbols named in a region */
 #define PLACES_SYMBOLS	16
 
 /**
  * struct place - a mapping
  * @path:	as in /proc/PID/maps, never NULL
- * @start:	its first address
- * @offset:	in the file
- * @tid:	the thread whose stack it is, 0 if it is none
- * @has_module:	@module has names for it
- * @module:	that, its path the place's own
- * @build_id:	that of @module
+ * @start:	first address
+ * @offset:	offset of @start in the file
+ * @tid:	thread that has its stack here; 0: none
+ * @has_module:	@module is valid
+ * @module:	the file, for symbols; its path is @path
+ * @build_id:	build ID of @module
  */
 struct place {
 	char *path;
@@ -34,7 +34,7 @@ struct place {
 	__u8 build_id[WSMON_BUILD_ID];
 };
 
-/** struct cover - a symbol and how much of a region it is */
+/** struct cover - a symbol, and its part of a region */
 struct cover {
 	struct symbol symbol;
 	__u64 bytes;
@@ -43,39 +43,39 @@ struct cover {
 struct places;
 
 /**
- * places_new() - begin without places
- * @reader: of the recording; from now on it keeps names of areas
+ * places_new() - allocate an empty set
+ * @reader: reader of the recording; makes it keep names of areas
  *
- * Return: NULL without random numbers; exits without memory
+ * Return: the set; NULL without random numbers. Exits without memory
  */
 struct places *places_new(struct wsmon_reader *reader);
 
-/** places_record() - take MAPPING and TARGET records; others are ignored */
+/** places_record() - take a MAPPING or TARGET record; ignore other records */
 void places_record(struct places *ps, const struct wsmon_record *rec);
 
 /**
- * places_at() - find the place at a region's beginning
- * Return: a number for places_get(); 0 is a place of which nothing is known
+ * places_at() - find the place at the start of a region
+ * Return: a number for places_get(); 0 is the unknown place
  */
 __u32 places_at(struct places *ps, __u32 pid, const struct wsmon_region_entry *e);
 
-/** places_get() - Return: the place of that number */
+/** places_get() - get a place by its number */
 const struct place *places_get(const struct places *ps, __u32 number);
 
 /**
- * places_cover() - the functions and objects in a range
- * @c:	gets at most PLACES_SYMBOLS of them, the largest parts first
- * @more: gets how many there are beside them
- * Return: how many
+ * places_cover() - find the functions and objects in a range
+ * @c:	gets at most PLACES_SYMBOLS symbols, the largest parts first
+ * @more: gets the number of further symbols
+ * Return: number of symbols in @c
  */
 size_t places_cover(struct places *ps, const struct place *p, __u64 start,
 		    __u64 end, struct cover *c, size_t *more);
 
-/** places_line() - symbols_line() of code there; NULL if it is not known */
+/** places_line() - get the source line of an address in a place, as symbols_line() does */
 const char *places_line(struct places *ps, const struct place *p, __u64 addr,
 			int *line);
 
-/** places_free() - reports files without names, frees; accepts NULL */
+/** places_free() - report files without names, and free the set; ignores NULL */
 void places_free(struct places *ps);
 
 #endif /* WSMO_PLACES_H */

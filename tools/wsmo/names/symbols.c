@@ -222,7 +222,7 @@ struct entry {
  * @room:	memory that it may still take
  * @units:	struct Dwarf_Die *, of units whose lines were read
  * @asked:	its debug information was looked for
- * @swollen:	that takes too much memory
+ * @swollen:	reading @units or debug information takes too much memory
  */
 struct file {
 	char *path;

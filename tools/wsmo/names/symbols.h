@@ -3,8 +3,8 @@
  * symbols.h - names of functions and objects, and source lines, from ELF files
  * and their debug information
  *
- * A file's build ID must be the one that was recorded: a name from another file
- * is worse than none. Files are looked for on this machine only.
+ * A file must have the recorded build ID, as a name from another file is worse than no name. Files
+ * are searched on this machine only.
  */
 #ifndef WSMO_SYMBOLS_H
 #define WSMO_SYMBOLS_H
@@ -14,10 +14,9 @@
 #include "libwsmon/mappings.h"
 
 /**
- * struct symbol - a function or object; what it points to lives as long as the
- *		   struct symbols
- * @name:	as in the symbol table: not demangled
- * @start:	its address in the target
+ * struct symbol - a function or object; @name is valid as long as the struct symbols
+ * @name:	name as in the symbol table, not demangled
+ * @start:	address in the target
  * @size:	bytes
  */
 struct symbol {
@@ -28,15 +27,15 @@ struct symbol {
 
 struct symbols;
 
-/** symbols_new() - exits without memory */
+/** symbols_new() - allocate an empty set; exits without memory */
 struct symbols *symbols_new(void);
 
 /**
- * symbols_find() - the function or object at an address
- * @m:		the file mapped there: mappings_module()
- * @addr:	the address, as in the target
- * @out:	gets it
- * Return: whether it is known
+ * symbols_find() - find the function or object at an address
+ * @m:		the file mapped there, from mappings_module()
+ * @addr:	the address in the target
+ * @out:	gets the symbol
+ * Return: false if unknown
  */
 bool symbols_find(struct symbols *s, const struct module *m, __u64 addr,
 		  struct symbol *out);
@@ -44,26 +43,26 @@ bool symbols_find(struct symbols *s, const struct module *m, __u64 addr,
 /**
  * symbols_next() - find the first symbol that ends after an address
  *
- * To walk through a range, go on with the end of the symbol.
+ * To walk through a range, continue with the end of the symbol.
  *
- * Return: whether there is one
+ * Return: false if there is none
  */
 bool symbols_next(struct symbols *s, const struct module *m, __u64 addr,
 		  struct symbol *out);
 
 /**
- * symbols_line() - the source line of the code at an address
- * @line: gets its number
- * Return: the source file as the compiler knew it, NULL without debug information
+ * symbols_line() - find the source line of the code at an address
+ * @line: gets the number of the line
+ * Return: the source file as named to the compiler; NULL without debug information
  */
 const char *symbols_line(struct symbols *s, const struct module *m, __u64 addr,
 			 int *line);
 
 /**
- * struct inlined - a function that the compiler put into another one
+ * struct inlined - a function inlined into another one
  * @name:	the function
- * @file:	source file it was called in, NULL if that is not known
- * @line:	the line in it
+ * @file:	source file of the call; NULL: unknown
+ * @line:	line of the call in @file
  */
 struct inlined {
 	const char *name;
@@ -72,25 +71,25 @@ struct inlined {
 };
 
 /**
- * symbols_inlined() - the inlined functions that an address is in
- * @out: gets at most @max of them, innermost first
- * Return: how many
+ * symbols_inlined() - find the inlined functions that contain an address
+ * @out: gets at most @max functions, innermost first
+ * Return: number of functions
  */
 int symbols_inlined(struct symbols *s, const struct module *m, __u64 addr,
 		    struct inlined *out, int max);
 
 /**
- * symbols_jit() - the function at an address that a process compiled itself
+ * symbols_jit() - find the function at an address in code that the process compiled itself
  *
- * The name is from /tmp/perf-PID.map, which node and Java write, in the mount namespace of the
- * process. The process must still be running, as its pid may be reused. The file must belong to the
+ * The name is from /tmp/perf-PID.map in the process's mount namespace, written by node, Java, etc.
+ * The process must still be running, as its pid may be reused. The file must belong to the
  * process's user or to root.
  *
- * Return: its name, or NULL
+ * Return: name of the function, or NULL
  */
 const char *symbols_jit(struct symbols *s, __u32 pid, __u64 addr);
 
-/** symbols_free() - report the files whose names were asked for but not found, and free */
+/** symbols_free() - report files whose names were requested but not found; free the set */
 void symbols_free(struct symbols *s);
 
 #endif /* WSMO_SYMBOLS_H */

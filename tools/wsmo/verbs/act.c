@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * act.c - "wsmo act": options, what it does with the live stream, and closing words
+ * act.c - "wsmo act": options, use of the live stream, closing summary
  *
  * An interval brings the snapshots of all targets, then STATS. Only STATS says whether
  * samples were missed, so the rules are applied then.

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * act.h - a run of "wsmo act"
- */
+/* act.h - a run of "wsmo act" */
 #ifndef WSMO_ACT_H
 #define WSMO_ACT_H
 
@@ -14,15 +12,16 @@
 #include "live/record.h"
 
 /**
- * struct act_target - a target and the evidence about it
+ * struct act_target - a target and the evidence about its memory
  * @process:	the process
- * @gone:	it has ended, or is left alone
- * @refused:	it has a secondary MMU, or another wsmo act acts on it
- * @evidence:	about its memory
- * @taken:	its memory that rules paged out
- * @region:	the snapshot being received, @nr of @total regions; @area is 1 if the area has gaps
- * @snapshot_ns: its time
- * @gaps:	of @nr_areas areas: does it have gaps?
+ * @gone:	the process has ended, or is left alone
+ * @refused:	the process has a secondary MMU, or another wsmo act acts on it
+ * @evidence:	what samples say about its memory
+ * @taken:	memory that rules paged out
+ * @region:	the snapshot being received: @nr of @total regions. Their @area is 1 if the area has
+ *		gaps, else 0
+ * @snapshot_ns: time of this snapshot
+ * @gaps:	by index of the area, @nr_areas of them: the area has gaps
  */
 struct act_target {
 	struct act_process process;
@@ -39,32 +38,33 @@ struct act_target {
 
 /**
  * struct act - one run of "wsmo act"
- * @record:	the monitoring; first, so that its hooks find the rest
+ * @record:	the monitoring; the first member, so that hooks can convert its address to struct
+ *		act
  * @cgroup:	act on processes of this cgroup; or NULL
- * @left_out:	number of its processes beyond the largest ones
- * @scanned_ns:	when its processes were listed
- * @scan_cpu_ns: CPU time that took
- * @cpu_ns:	CPU time of the sessions before this one
+ * @left_out:	number of processes of the cgroup that are too small to be targets
+ * @scanned_ns:	when the processes of the cgroup were listed
+ * @scan_cpu_ns: CPU time of this listing
+ * @cpu_ns:	CPU time of earlier sessions
  * @scheme:	the rules
  * @limits:	budgets, pauses and goals
- * @classes:	classes of memory that may be acted on, a bit each
- * @dry_run:	do nothing, print what would be done
+ * @classes:	classes of memory that may be acted on: bit n is class n
+ * @dry_run:	do nothing, print the actions that rules would take
  * @log:	print each action
- * @show:	print the rules only
+ * @show:	only print the rules
  * @force:	also act on targets with a secondary MMU
  * @refused:	a target with a secondary MMU was left alone
  * @format:	of the output
- * @target:	@nr_targets of them
- * @match:	the stretches of memory to act on
+ * @target:	@nr_targets targets
+ * @match:	stretches of memory to act on
  * @stat:	each rule's ACT record, without the text
- * @refaulted:	bytes that each rule paged out and that came back
- * @refaulted_before: their sum at the last tick
+ * @refaulted:	bytes paged out by each rule that came back
+ * @refaulted_before: sum of @refaulted at the last tick
  * @no_swap:	swap is full
- * @swap_said:	the last cgroup that a message said has no swap left; malloc()ed
- * @missed:	missed samples, as of the last STATS
- * @behind:	the stream's records are old: do nothing until they are recent again
- * @times_behind: how often that began
- * @behind_said_ns: when a message said so, 0 if none did
+ * @swap_said:	cgroup without swap left that the last message named; malloc()ed
+ * @missed:	number of missed samples in the last STATS record
+ * @behind:	records of the stream are late: do nothing until they are recent again
+ * @times_behind: how often @behind was set
+ * @behind_said_ns: time of the last message about @behind; 0: none yet
  * @spoilt:	DAMON clears the same Accessed bits: do nothing
  * @final:	the last ACT records are written
  * @table:	the log
@@ -102,7 +102,7 @@ struct act {
 	struct table *table;
 };
 
-/* Classes that are reclaimed to swap */
+/* Classes whose memory is reclaimed to swap */
 #define ACT_SWAPPED_CLASSES					\
 	(1U << WSMON_CLASS_HEAP | 1U << WSMON_CLASS_STACK |	\
 	 1U << WSMON_CLASS_ANON | 1U << WSMON_CLASS_DATA |	\

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * act_limits.c - how much "wsmo act" may do, when it must not, and what came back
- */
+/* act_limits.c - how much "wsmo act" may do, when it must not, and what came back */
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -25,11 +23,11 @@ const char *act_goal_name(enum act_goal_kind kind)
 }
 
 /*
- * Adapt a rate of reclaim to what it led to
+ * Adapts a rate of reclaim to its effect
  *
- * The feedback of DAMON's quota goals: a quarter short of the target makes it a quarter
- * more, a quarter beyond it a quarter less. A rate that was not used up is not raised, as it
- * was not what kept the target from being reached.
+ * Uses the feedback of DAMON's quota goals: a share 25 % below the target raises the rate by 25 %,
+ * a share 25 % above reduces it by 25 %. A rate that was not used up is not raised, as it did not
+ * limit reclaim.
  *
  * @rate:	bytes a second until now
  * @score:	reached share of the target, 0 or more

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * act_match.h - what samples say about each range of a target's memory, and which rules apply to it
+ * act_match.h - evidence: samples of each range of a target's memory, and the rules that fit a
+ * range
  *
- * One snapshot has two samples of a region, which is little evidence. So samples are
- * counted as long as none contradicts them, and a rule can ask how sure it is that
- * memory is cold. The module splits and merges regions between snapshots; evidence
- * belongs to addresses.
+ * A snapshot has only two samples of a region. So samples of several snapshots are counted until
+ * one contradicts them, and a rule can require a confidence that memory is cold. Evidence belongs
+ * to addresses, as the module splits and merges regions between snapshots.
  *
- * Uses no files and no clock.
+ * The functions use no files and no clock.
  */
 #ifndef WSMO_ACT_MATCH_H
 #define WSMO_ACT_MATCH_H
@@ -25,17 +25,17 @@
  * @end:	end, exclusive
  * @class:	enum wsmon_class
  * @gaps:	parts of it may be unmapped
- * @acted:	1 + index of the rule that was last applied to it, 0: none was
- * @acted_ns:	when it was applied
- * @begun:	1 + index of a rule that was applied only up to @upto, as the budget was used
- *		up there; 0: none was
- * @upto:	an address within the piece
- * @since_ns:	when counting @draws began, plus the time without samples since then
- * @hit_ns:	when a sample was last found accessed, or @since_ns; plus such time
- * @draws:	samples since @since_ns; a part of a region has a proportional part of them
- * @hits:	samples of @draws found accessed
- * @rate:	sum over @draws of the share of rounds that found each accessed
- * @run:	samples since @hit_ns
+ * @acted:	1 + index of the last rule applied; 0: none
+ * @acted_ns:	when @acted was applied
+ * @begun:	1 + index of a rule applied only up to @upto, where its budget was used up; 0: none
+ * @upto:	address within the piece
+ * @since_ns:	when counting @draws began, plus time without samples since then
+ * @hit_ns:	when a sample was last found accessed, or @since_ns, plus time without samples since
+ *		then
+ * @draws:	number of samples since @since_ns; a part of a region has a proportional number
+ * @hits:	number of @draws found accessed
+ * @rate:	sum over @draws of the share of rounds that found the sample accessed
+ * @run:	number of samples since @hit_ns
  */
 struct piece {
 	__u64 start, end;
@@ -51,9 +51,9 @@ struct piece {
 };
 
 /**
- * struct evidence - the pieces of a target in address order; all zero is none
- * @at_ns:	the time of the last snapshot
- * @slow:	factor for the min. age of cold rules, 1 or more
+ * struct evidence - the pieces of a target in address order; all zero is empty
+ * @at_ns:	time of the last snapshot
+ * @slow:	factor for the minimum age in rules about cold memory, 1 or more
  */
 struct evidence {
 	__u64 at_ns;
@@ -71,18 +71,18 @@ struct share {
 
 /**
  * evidence_update() - add the samples of a snapshot
- * @now:	its time
- * @whole:	false if samples were missed or records lost in this interval: then only
- *		samples found accessed count
- * @region:	@area is nonzero where the region's area has gaps
- * @scheme:	an access makes memory eligible again for its rules about cold memory
+ * @now:	time of the snapshot
+ * @whole:	no samples were missed and no records lost in this interval; otherwise only samples
+ *		found accessed count
+ * @region:	the regions; @area is nonzero if the region's area has gaps
+ * @scheme:	the rules; rules about cold memory may be applied again after an access
  * Return: 0, or -1 without memory
  */
 int evidence_update(struct evidence *e, const struct act_scheme *scheme,
 		    const struct wsmon_region_entry *region, size_t nr,
 		    __u64 now, bool whole);
 
-/** evidence_doubt() - restart all ages: accesses may have been missed */
+/** evidence_doubt() - restart all ages, because accesses may have been missed */
 void evidence_doubt(struct evidence *e, __u64 now);
 
 /** evidence_clear() - free all pieces */
@@ -98,16 +98,17 @@ void evidence_mark(struct evidence *e, __u64 start, __u64 end, size_t rule,
 
 /**
  * struct stretch - neighbouring pieces of one class that fit the same rule
- * @start:	start of the memory to act on; for huge pages, a multiple of their size
- * @end:	its end, exclusive
+ * @start:	start of the memory to act on; a multiple of the huge page size for rules about huge
+ *		pages
+ * @end:	end of this memory, exclusive
  * @whole_start: start of the first piece
  * @whole_end:	end of the last piece
  * @class:	enum wsmon_class
  * @gaps:	parts of it may be unmapped
  * @rule:	index of the rule
- * @age_ns:	min. age of its pieces
+ * @age_ns:	minimum age of the pieces
  * @share:	share of pages accessed, estimated over all pieces
- * @freq:	share of rounds that find a page accessed, likewise
+ * @freq:	share of rounds that find a page accessed, estimated over all pieces
  */
 struct stretch {
 	__u64 start, end;
@@ -122,10 +123,10 @@ struct stretch {
 
 /**
  * struct match - the result of matching
- * @stretch:	@nr of them, the oldest first
- * @shadowed:	bytes that fit each rule but belong to an earlier one
- * @owner:	scratch
- * @owner_room:	of @owner
+ * @stretch:	@nr stretches, oldest first
+ * @shadowed:	bytes that fit each rule but belong to an earlier rule
+ * @owner:	scratch memory
+ * @owner_room:	number of entries allocated at @owner
  */
 struct match {
 	struct stretch *stretch;
@@ -137,9 +138,8 @@ struct match {
 
 /**
  * act_match() - find the stretches to act on
- * @classes:	classes that may be acted on, a bit each
- * @retry_ns:	a rule is applied to the same memory again after this time, or once
- *		the memory was accessed
+ * @classes:	classes that may be acted on: bit n is class n
+ * @retry_ns:	after this time, or after an access, a rule may be applied to the same memory again
  * Return: 0, or -1 without memory
  */
 int act_match(struct match *m, const struct act_scheme *scheme,

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * act_scheme.c - the rules of "wsmo act": reads them, shows them and what they did
- */
+/* act_scheme.c - the rules of "wsmo act": reads them, shows them and what they did */
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * act_target.c - a process to act on: its mappings, its page tables, advice
- */
+/* act_target.c - a process to act on: its mappings, its page tables, advice */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * check.c - "wsmo check": whether recording works here, and what is missing
- */
+/* check.c - "wsmo check": whether recording works here, and what is missing */
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -22,7 +20,7 @@
 #include "core/options.h"
 #include "live/session.h"
 
-/* An option of the kernel's configuration, and what it means that it is set or not */
+/* An option of the kernel's configuration, and its meaning if set or not */
 struct kconfig {
 	const char *option, *name, *with, *without;
 	bool set;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * export.h - the format OpenMetrics of "wsmo export"
- */
+/* export.h - the format OpenMetrics of "wsmo export" */
 #ifndef WSMO_EXPORT_H
 #define WSMO_EXPORT_H
 
@@ -10,13 +8,13 @@
 
 /**
  * struct export_fleet - cgroups to watch in turns
- * @root:	path of the cgroup above them; NULL: none are watched
+ * @root:	path of the cgroup above them; NULL: no cgroups are watched
  * @alone:	watch @root itself
- * @max:	max. cgroups; if there are more, the largest are watched
- * @at_once:	max. sessions
+ * @max:	maximum number of cgroups; if there are more, only the largest are watched
+ * @at_once:	maximum number of sessions at a time
  * @cpu_permille: CPU time, in 1/1000 of one CPU
- * @precision:	the precision wanted, in 1/1000; or NO_PRECISION
- * @how:	the attributes; has no session
+ * @precision:	target precision in 1/1000; or NO_PRECISION
+ * @how:	attributes of the sessions; no session itself
  */
 struct export_fleet {
 	char *root;
@@ -28,23 +26,23 @@ struct export_fleet {
 	struct session how;
 };
 
-/* None was named: the module's default counts */
+/* No precision was given: the module's default applies */
 #define NO_PRECISION	(~0U)
 
 extern const struct report_view export_openmetrics;
 
 /**
  * export_live() - write the module's figures to a file, until a signal ends it
- * @file:	the file, NULL for standard output
- * @interval_ns: how often
+ * @file:	the file; NULL: standard output
+ * @interval_ns: time between two writes
  *
  * Return: exit status
  */
 int export_live(const char *file, __u64 interval_ns);
 
 /**
- * export_cgroups() - the same with the figures of cgroups, which it watches
- * @filter:	which classes
+ * export_cgroups() - watch cgroups, and write their figures like export_live()
+ * @filter:	the wanted classes
  */
 int export_cgroups(const struct export_fleet *how, const struct filter *filter,
 		   const char *file, __u64 interval_ns);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * mem.c - "wsmo mem": options, which processes, and what of them adds up
- */
+/* mem.c - "wsmo mem": options, which processes, and what of them adds up */
 #include <dirent.h>
 #include <errno.h>
 #include <linux/kcmp.h>

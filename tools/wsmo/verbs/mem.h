@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * mem.h - "wsmo mem": what processes have mapped, what of it is resident, what in use
+ * mem.h - "wsmo mem": memory of processes that is mapped, resident, and in use
  *
- * mem.c has the options, sums and tables; mem_process.c reads processes, and what is in use;
+ * mem.c has the options, sums and tables. mem_process.c reads processes and the memory in use.
  * mem_pages.c looks at each page.
  */
 #ifndef WSMO_MEM_H
@@ -19,24 +19,24 @@
 /* Kinds of bytes of a mapping */
 enum mem_bytes {
 	MEM_VIRTUAL,	/* mapped */
-	MEM_RESIDENT,	/* in RAM: Rss, and huge pages of hugetlbfs, which Rss leaves out */
+	MEM_RESIDENT,	/* in RAM: Rss, plus hugetlbfs pages, which Rss leaves out */
 	MEM_PSS,	/* each page divided by the number of its mappings */
-	MEM_PRIVATE,	/* in RAM, and mapped once */
-	MEM_SHARED,	/* in RAM, and mapped several times */
+	MEM_PRIVATE,	/* in RAM, mapped once */
+	MEM_SHARED,	/* in RAM, mapped several times */
 	MEM_SWAP,	/* in swap */
-	MEM_SWAP_PSS,	/* as MEM_PSS */
-	MEM_HUGE,	/* in RAM, and mapped by huge pages */
+	MEM_SWAP_PSS,	/* in swap, divided as MEM_PSS */
+	MEM_HUGE,	/* in RAM, mapped by huge pages */
 	MEM_COPIED,	/* in RAM: private copies of pages of the mapped file */
 	MEM_NR_BYTES,
 };
 
 /**
- * struct mem_process - a process that is being read
- * @pid:	its id
- * @parent:	its parent, 0 if not known
+ * struct mem_process - the process being read
+ * @pid:	its process id
+ * @parent:	its parent; 0: unknown
  * @start:	when it began, in clock ticks since boot
  * @comm:	its name
- * @dir:	its directory in /proc
+ * @dir:	descriptor of its directory in /proc
  */
 struct mem_process {
 	__u32 pid;
@@ -51,8 +51,8 @@ struct mem_process {
  * @start:	first address
  * @end:	end, exclusive
  * @class:	enum wsmon_class, as in recordings
- * @path:	what is mapped, "" for anonymous memory; of .bss the file it belongs to
- * @bytes:	by enum mem_bytes
+ * @path:	mapped file, for .bss the file of the .data before it; "" for anonymous memory
+ * @bytes:	bytes by enum mem_bytes
  */
 struct mem_mapping {
 	__u64 start;
@@ -64,43 +64,43 @@ struct mem_mapping {
 
 /**
  * smaps_open() - open the directory of a process
- * @root:	"" or where another /proc is
- * Return: 0; -ESRCH if it is gone, or another errno
+ * @root:	"", or the directory of another /proc
+ * Return: 0, or -errno: -ESRCH if it is gone
  */
 int smaps_open(struct mem_process *p, const char *root, __u32 pid);
 
-/** smaps_file() - open one of its files; Return: fd, -1 with errno set */
+/** smaps_file() - open a file in the process's directory. Return: fd; -1 with errno set */
 int smaps_file(const struct mem_process *p, const char *name);
 
 /**
- * smaps_read() - read its mappings
+ * smaps_read() - read the mappings of a process
  * @each:	gets each mapping
- * Return: number of mappings, 0 for a zombie or a kernel thread; or -errno
+ * Return: number of mappings, 0 for a zombie or a kernel thread, or -errno
  */
 int smaps_read(const struct mem_process *p,
 		 void (*each)(void *to, const struct mem_process *p, const struct mem_mapping *m),
 		 void *to);
 
-/** smaps_close() - close its directory */
+/** smaps_close() - close the process's directory */
 void smaps_close(struct mem_process *p);
 
-/** smaps_done() - forget what is known about file systems */
+/** smaps_done() - forget the file systems seen */
 void smaps_done(void);
 
 /* An entry of /proc/PID/pagemap */
 #define PAGEMAP_PRESENT		(1ULL << 63)
 #define PAGEMAP_SWAP		(1ULL << 62)
-#define PAGEMAP_FILE		(1ULL << 61)	/* or shared anonymous memory */
+#define PAGEMAP_FILE		(1ULL << 61)	/* file or shared anonymous memory */
 #define PAGEMAP_EXCLUSIVE	(1ULL << 56)	/* mapped once */
 #define PAGEMAP_FRAME		((1ULL << 55) - 1)
 
 /**
- * struct frames - the frames seen so far; all zero is a valid start
- * @known:	the kernel reveals frames to us
- * @bits:	a bit a frame
- * @size:	bytes mapped for them
- * @pid:	the last process, 0 if there was none
- * @pagemap:	of it, or NULL
+ * struct frames - page frames seen so far; all zero is a valid start
+ * @known:	the kernel shows us frame numbers
+ * @bits:	bit n: frame n was seen
+ * @size:	bytes mapped at @bits
+ * @pid:	the last process; 0: none yet
+ * @pagemap:	pagemap of @pid, or NULL
  */
 struct frames {
 	bool known;
@@ -110,12 +110,12 @@ struct frames {
 	struct patient *pagemap;
 };
 
-/** frames_begin() - find out whether frames are known; mark zero pages as seen */
+/** frames_begin() - find out whether the kernel shows frames; mark zero pages as seen */
 void frames_begin(struct frames *f);
 
 /**
  * frames_once() - count the resident pages of a mapping that were not seen before
- * Return: bytes; the proportional share where frames cannot be read
+ * Return: bytes; the proportional share if frames are unknown
  */
 __u64 frames_once(struct frames *f, const struct mem_process *p, const struct mem_mapping *m);
 
@@ -123,15 +123,15 @@ __u64 frames_once(struct frames *f, const struct mem_process *p, const struct me
 void frames_free(struct frames *f);
 
 /**
- * struct in_use - zeroed, nothing is known
+ * struct in_use - memory in use, from a recording or a session; all zero is empty
  * @hot:	accesses by address
  * @targets:	struct in_use_target
- * @cgroup:	its path if a cgroup was recorded, else empty
- * @total:	by class: sum of the working sets of all members together
- * @totals:	number of working sets in @total
- * @window_us:	window of @total, the shortest
- * @intervals:	aggregation intervals that ended
- * @last_ns:	the last record
+ * @cgroup:	path of the recorded cgroup; empty without
+ * @total:	by class: sum over the intervals of the group's working set
+ * @totals:	number of working sets added to @total
+ * @window_us:	window of @total: the shortest window
+ * @intervals:	number of aggregation intervals that ended
+ * @last_ns:	time of the last record
  */
 struct in_use {
 	struct hot hot;
@@ -150,28 +150,28 @@ struct in_use_target {
 	char comm[WSMON_COMM_LEN];
 };
 
-/** in_use_read() - read a recording; Return: 0, or -1 after a message */
+/** in_use_read() - read a recording. Return: 0, or -1 after a message */
 int in_use_read(struct in_use *u, const char *file);
 
-/** in_use_live() - watch the session that began last; Return: 0, or -1 after a message */
+/** in_use_live() - watch the session that began last. Return: 0, or -1 after a message */
 int in_use_live(struct in_use *u);
 
 /**
- * in_use_same() - is a process the one that was watched? Prints a message if it is another
- * with the same id
+ * in_use_same() - tell whether a process is the watched process; print a message if another process
+ * reuses the pid
  */
 bool in_use_same(const struct in_use *u, const struct mem_process *p);
 
-/** in_use_find() - find a process by its id; Return: NULL if nothing is known about it */
+/** in_use_find() - find a process by its pid. Return: NULL if it was not watched */
 const struct hot_target *in_use_find(const struct in_use *u, __u32 pid);
 
-/** in_use_range() - Return: bytes of a range that are in use */
+/** in_use_range() - get the bytes of a range that are in use */
 double in_use_range(const struct hot_target *t, __u64 start, __u64 end);
 
 /** in_use_free() - free everything */
 void in_use_free(struct in_use *u);
 
-/* In struct rows.by: each of these has a row of its own */
+/* struct rows.by: each process, class or file has a row of its own */
 #define BY_PROCESS	1
 #define BY_CLASS	2
 #define BY_FILE		4
@@ -183,11 +183,11 @@ void in_use_free(struct in_use *u);
  * @class:	the class; WSMON_CLASS_ALL if rows are not by class
  * @path:	the file; NULL if rows are not by file
  * @processes:	number of processes with such a mapping
- * @last:	the last of them
- * @sum:	by enum mem_bytes; pages count once for each process
- * @once:	resident bytes; each page counts once
- * @in_use:	bytes accessed; pages count once for each process
- * @known:	@in_use is known
+ * @last:	the last process with such a mapping
+ * @sum:	bytes by enum mem_bytes; a page counts once for each process
+ * @once:	resident bytes; a page counts once
+ * @in_use:	accessed bytes; a page counts once for each process
+ * @known:	@in_use is valid
  */
 struct row {
 	__u32 pid;
@@ -203,10 +203,10 @@ struct row {
 };
 
 /**
- * struct rows - rows; zeroed but for @by, there are none
- * @by:		BY_*; 0: one row for all
- * @tree:	for tsearch()
- * @row:	@nr of them
+ * struct rows - a set of rows; all zero but @by is empty
+ * @by:		BY_*; 0: one row for all memory
+ * @tree:	tree of tsearch() to find rows
+ * @row:	@nr rows
  */
 struct rows {
 	unsigned int by;
@@ -215,45 +215,45 @@ struct rows {
 	size_t nr;
 };
 
-/* --by without --by: three tables, for people */
+/* struct mem.by without --by: three tables for people */
 #define BY_DEFAULT	0
 
-/* Order of rows, in the order of the words of --sort */
+/* Orders of rows, in the order of the words of --sort */
 enum mem_sort {
 	SORT_RESIDENT, SORT_VIRTUAL, SORT_PRIVATE, SORT_SHARED, SORT_SWAP, SORT_HUGE,
 	SORT_IN_USE, SORT_IDLE,
 };
 
-/* The tables that are printed without --by, the sum of everything, and copied text */
+/* The tables printed without --by, the sum of all memory, and the table of copied text */
 enum { MEM_CLASSES, MEM_FILES, MEM_PROCESSES, MEM_TOTAL, MEM_TEXT, MEM_NR_TABLES };
 
 /**
- * struct mem - the command line, and what was read
- * @root:	another directory than /, for its proc
- * @pids:	processes that are wanted, ascending
- * @named:	they were named by -p
- * @cgroup:	only processes of it
+ * struct mem - the command line, and the memory read
+ * @root:	directory that has another proc; "" for /proc
+ * @pids:	wanted processes, ascending
+ * @named:	-p named the processes
+ * @cgroup:	only processes of this cgroup; or NULL
  * @input:	recording for "in use"
  * @live:	take "in use" from the running session
- * @classes:	bit n: class n is wanted; 0 means all
+ * @classes:	wanted classes: bit n is class n; 0 means all
  * @filter:	only paths or names with this text; NULL means all
  * @by:		BY_*
  * @sort:	order of rows
- * @top:	rows of a table; 0 is all
+ * @top:	maximum number of rows of a table; 0: all
  * @format:	format of tables
- * @picture:	its file is NULL for none
- * @pages:	dump pages; @frames: each by itself, with its frame
- * @growth_ns:	watch for this long how rows grow; 0: don't
- * @seen:	the frames
+ * @picture:	the picture; file is NULL without
+ * @pages:	dump pages; with @frames, one page a line with its frame
+ * @growth_ns:	how long to watch the growth of rows; 0: not
+ * @seen:	page frames counted so far
  * @use:	memory in use
- * @now:	memory in use by the process being read, NULL if unknown
- * @table:	sums; tables that are not printed stay empty, except for MEM_TOTAL
- * @once:	some table counts each page once
- * @read:	processes that have memory
- * @denied:	processes that may not be read
- * @ended:	processes that ended after they were listed, or recorded
+ * @now:	memory in use by the process being read; NULL: unknown
+ * @table:	sums; only MEM_TOTAL and tables to be printed are filled
+ * @once:	a table counts each page once
+ * @read:	number of processes with memory
+ * @denied:	number of processes that may not be read
+ * @ended:	number of processes that ended after they were listed or recorded
  * @told:	messages about processes were printed
- * @failed:	some process that was named could not be read
+ * @failed:	a process named by -p could not be read
  */
 struct mem {
 	const char *root;
@@ -281,17 +281,17 @@ struct mem {
 	bool failed;
 };
 
-/** mem_wants() - is a mapping wanted, as --class and --filter say? */
+/** mem_wants() - tell whether --class and --filter want a mapping */
 bool mem_wants(const struct mem *mem, const struct mem_process *p, const struct mem_mapping *m);
 
 /**
- * mem_read() - read all processes that are wanted
- * @each:	gets each mapping, wanted or not; its first argument is @mem
+ * mem_read() - read all wanted processes
+ * @each:	called with @mem for each mapping, wanted or not
  */
 void mem_read(struct mem *mem, void (*each)(void *to, const struct mem_process *p,
 					    const struct mem_mapping *m));
 
-/** mem_pages() - dump pages; Return: exit status */
+/** mem_pages() - dump pages. Return: exit status */
 int mem_pages(struct mem *mem);
 
 #endif /* WSMO_MEM_H */

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * mem_process.c - what is known of a process's memory: what is resident, and what in use
- */
+/* mem_process.c - what is known of a process's memory: what is resident, and what in use */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -294,8 +294,7 @@ static void metrics_end(void)
 }
 
 /*
- * A recording. OpenMetrics wants all samples of a metric together, so rows are kept until
- * the end.
+ * A recording. OpenMetrics wants all samples of a metric together, so rows are kept until the end.
  */
 
 struct metrics {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sizing.c - "wsmo sizing": tries a limit on a cgroup, and puts what it does beside what the
- * recording predicts
+ * sizing.c - "wsmo sizing": tries a limit on a cgroup, and compares the effect with the prediction
  */
 #include <dirent.h>
 #include <errno.h>
@@ -35,7 +34,7 @@
 #include "wsmon.h"
 
 /*
- * A limit on a cgroup that is taken back whatever happens
+ * A limit on a cgroup that is restored whatever happens
  *
  * A separate process, in a session of its own, changes memory.high and restores it. It waits at a
  * pipe, which also ends when wsmo is killed, and ignores the signals that end wsmo. If both are

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * top.c - "wsmo top": options, the loop, events, and the table without a screen
- */
+/* top.c - "wsmo top": options, the loop, events, and the table without a screen */
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * top.h - what the parts of "wsmo top" share
+ * top.h - shared by the parts of "wsmo top"
  *
- * top.c has the options and the loop, top_model.c the figures and their order; top_screen.c
- * shows them. None of these calls one named before it.
+ * top.c has the options and the loop, and calls the others. top_model.c has the figures and their
+ * order. top_screen.c shows them.
  */
 #ifndef WSMO_TOP_H
 #define WSMO_TOP_H
@@ -15,14 +15,14 @@
 #include "live/live.h"
 #include "live/record.h"
 
-#define TOP_HISTORY	200	/* sizes a trend can show */
+#define TOP_HISTORY	200	/* maximum number of sizes in a trend */
 #define TOP_EVENTS	64
 #define TOP_FILTER	32
 
 /**
  * enum top_sort - order of targets, and of the classes below each
  *
- * The row of a total is always the first.
+ * The total's row always comes first.
  */
 enum top_sort {
 	TOP_BY_WSS,
@@ -35,32 +35,32 @@ enum top_sort {
 	TOP_NR_SORTS
 };
 
-/** struct top_series - the sizes of a target's class in a window; pid as in struct top_row */
+/** struct top_series - past sizes of a target's class in a window; @pid is as in struct top_row */
 struct top_series {
 	__u32 pid;
 	__u32 class;
 	__u64 window_us;
-	unsigned int nr;		/* so far, the last TOP_HISTORY are kept */
+	unsigned int nr;		/* number of sizes so far; the last TOP_HISTORY are kept */
 	__u64 bytes[TOP_HISTORY];
 };
 
 /**
  * struct top_row - a line of the table: a target ("all") or one of its classes
- * @wss:	its working set; of a cgroup, @pid is the number of its session; @group: it is the
- *		total
- * @comm:	its name
- * @path:	of a cgroup, until the sessions change; or NULL
- * @processes:	of a cgroup
- * @guests:	of a cgroup, virtual machines
- * @have_rss:	@rss and @idle are known; no class has its own
+ * @wss:	working set; its @pid is the session's number if the row is a cgroup, its @group is
+ *		set in the total's row
+ * @comm:	name of the target
+ * @path:	path of a cgroup, valid until the sessions change; else NULL
+ * @processes:	number of processes of a cgroup
+ * @guests:	number of virtual machines of a cgroup
+ * @have_rss:	@rss and @idle are valid; never set in rows of classes
  * @rss:	resident memory
  * @idle:	part of @rss that is not in the working set
  * @regions:	number of regions
- * @hot:	bytes in regions with half or more of their pages accessed
- * @share:	working set as a share of mapped memory, 0 if nothing is mapped
- * @who:	what touches most of its memory; NULL if unknown
- * @who_share:	share of its memory that @who touches
- * @series:	its sizes
+ * @hot:	bytes in regions with at least half of the pages accessed
+ * @share:	working set as a share of mapped memory; 0 if nothing is mapped
+ * @who:	function that touches most of the target's memory; NULL: unknown
+ * @who_share:	share of the target's memory that @who touches
+ * @series:	past sizes of the row
  */
 struct top_row {
 	struct wsmon_wss_row wss;
@@ -79,39 +79,39 @@ struct top_row {
 	const struct top_series *series;
 };
 
-/** struct top_event - something that happened */
+/** struct top_event - an event to show */
 struct top_event {
 	time_t time;
-	__u64 lost;			/* it is this many lost records */
+	__u64 lost;			/* number of lost records, if the event is a loss */
 	char text[128];
 };
 
 /**
  * struct top - a run of "wsmo top"
- * @record:	monitoring, if this command starts it
+ * @record:	the monitoring, if this command starts it
  * @output:	where the command's output goes
- * @interval_ns: time between two looks
+ * @interval_ns: time between two updates
  * @screen:	draw on the terminal, else print tables
- * @repeat:	@count tables, 0 for as many as come
+ * @repeat:	print @count tables; 0: no limit
  * @format:	of the tables
- * @window_us:	window to show, 0 is the shortest
- * @sort, @reverse, @no_classes, @filter: what to show, in which order
- * @changed:	one of these changed since top_arrange()
+ * @window_us:	window to show; 0: the shortest
+ * @sort, @reverse, @no_classes, @filter: which rows to show, in which order
+ * @changed:	one of the four above changed since top_arrange()
  * @paused:	do not update the figures
  * @who:	who touches memory; NULL before the first WHO record
- * @live:	the figures of the last interval, of all sessions of @cgroups
- * @cgroups:	sessions of cgroups, if one was named
+ * @live:	figures of the last interval; with @cgroups, of all their sessions
+ * @cgroups:	sessions of cgroups, if the user named a cgroup
  * @status:	"running" or "ended"
- * @start_ns:	when this began
- * @read_ns:	when the table was made, 0 before there were figures
+ * @start_ns:	when the command began
+ * @read_ns:	when the table was made; 0: no figures yet
  * @series:	struct top_series
- * @targets:	number of processes or cgroups, whatever the filter matches
- * @left_out:	number of cgroups left out, as of the last event about them
- * @refused:	number of cgroups that could not be watched, likewise
- * @guests:	there was an event about virtual machines
- * @rows:	the table, @nr_rows
- * @shown_us:	the window that the table shows, 0: none
- * @events:	the last ones; @nr_events so far
+ * @targets:	number of processes or cgroups, before the filter
+ * @left_out:	number of cgroups left out at the last event about it
+ * @refused:	number of cgroups that could not be watched at the last event about it
+ * @guests:	an event about virtual machines was shown
+ * @rows:	the table: @nr_rows rows
+ * @shown_us:	window of the table; 0: none
+ * @events:	the last events of @nr_events so far
  */
 struct top {
 	struct record record;
@@ -146,28 +146,30 @@ struct top {
 	unsigned int nr_events;
 };
 
-/** top_sort_names - of enum top_sort, as --sort has them */
+/** top_sort_names - words of --sort, by enum top_sort */
 extern const char * const top_sort_names[TOP_NR_SORTS];
 
-/** top_own() - does this command start the monitoring it shows? */
+/** top_own() - tell whether this command starts the monitoring */
 static inline bool top_own(const struct top *top)
 {
 	return top->record.cmd || top->record.pids.nr || top->record.session.cgroup;
 }
 
-/** top_grouped() - are the rows of cgroups? */
+/** top_grouped() - tell whether rows are cgroups */
 static inline bool top_grouped(const struct top *top)
 {
 	return top->record.session.cgroup;
 }
 
-/** top_running() - does the monitoring go on? */
+/** top_running() - tell whether monitoring still runs */
 static inline bool top_running(const struct top *top)
 {
 	return top_grouped(top) ? !top->cgroups.ended : top->record.session.started;
 }
 
-/** top_who_shown() - is it asked for, or known, who touches memory? */
+/**
+ * top_who_shown() - tell whether to show who touches memory: requested, or recorded by the session
+ */
 static inline bool top_who_shown(const struct top *top)
 {
 	return top->record.who || top->who;
@@ -177,7 +179,7 @@ static inline bool top_who_shown(const struct top *top)
 void top_init(struct top *top);
 
 /**
- * top_update() - take the figures there are, make the table
+ * top_update() - take the latest figures and make the table
  * Return: 0, or nonzero after a message
  */
 int top_update(struct top *top);
@@ -191,25 +193,25 @@ int top_arrange(struct top *top);
 /** top_next_window() - show the next longer window, or the shortest again */
 void top_next_window(struct top *top);
 
-/** top_name() - Return: the name of a target as people see it */
+/** top_name() - get the name of a target for people */
 const char *top_name(const struct top *top, const struct top_row *row);
 
 /** top_free() - free the figures and the table */
 void top_free(struct top *top);
 
-/** top_who_take() - note who touched memory, if a record tells */
+/** top_who_take() - take a WHO or TARGET record; ignore other records */
 void top_who_take(struct top *top, const struct wsmon_record *rec);
 
-/** top_screen_open() - take the terminal; Return: 0, or -1 after a message */
+/** top_screen_open() - take over the terminal. Return: 0, or -1 after a message */
 int top_screen_open(void);
 
 /** top_screen_draw() - draw the screen */
 void top_screen_draw(const struct top *top);
 
-/** top_screen_key() - take a key, if there is one; Return: false to quit */
+/** top_screen_key() - handle a key, if one was pressed. Return: false to quit */
 bool top_screen_key(struct top *top);
 
-/** top_screen_close() - restore the terminal, print the messages held meanwhile */
+/** top_screen_close() - restore the terminal; print messages held meanwhile */
 void top_screen_close(void);
 
 #endif /* WSMO_TOP_H */

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * top_model.c - the figures "wsmo top" shows, and their order
- */
+/* top_model.c - the figures "wsmo top" shows, and their order */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * top_screen.c - the screen of "wsmo top", its keys, and its help
- */
+/* top_screen.c - the screen of "wsmo top", its keys, and its help */
 #include <curses.h>
 #include <stdio.h>
 #include <stdlib.h>

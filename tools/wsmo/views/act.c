@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * act.c - "wsmo report act": what each rule of "wsmo act" did
+ * act.c - "wsmo report act": totals of each rule of "wsmo act"
  *
- * Records have sums since the beginning, so the last one of each rule is enough.
+ * Records have sums since the beginning, so the last record of each rule is enough.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * alloc.c - "wsmo report alloc": who allocated memory, and how much of it is used
+ * alloc.c - "wsmo report alloc": which code allocated memory, and how much of it is used
  *
- * Allocations and frees are applied up to the time of each snapshot. The figures are those of
- * the last snapshot that is wanted.
+ * Allocations and frees are applied up to the time of each snapshot. The figures are from the last
+ * wanted snapshot.
  */
 #include <math.h>
 #include <search.h>
@@ -31,8 +31,8 @@
 /**
  * struct block - a sampled allocation
  * @addr:	its address
- * @size:	bytes; less than at first if a part was unmapped
- * @weight:	bytes of such allocations for which each of its bytes stands
+ * @size:	bytes that are left, if parts were unmapped
+ * @weight:	bytes of allocations represented by each byte of the sample
  * @born_ns:	when it was allocated
  * @stack:	number of its stack
  */
@@ -46,8 +46,8 @@ struct block {
 
 /**
  * struct blocks - the blocks of a process; all zero is empty
- * @heap:	allocated by malloc(), a tree of tsearch()
- * @mapped:	mapped by mmap(), a tree, too; none overlaps another
+ * @heap:	blocks allocated by malloc(), a tree of tsearch()
+ * @mapped:	disjoint blocks mapped by mmap(), a tree, too
  * @nr:		number of blocks in both
  */
 struct blocks {
@@ -56,7 +56,7 @@ struct blocks {
 	size_t nr;
 };
 
-/* Ranges that overlap are equal. None ends beyond 2^64. */
+/* Overlapping ranges compare as equal. No range ends beyond 2^64. */
 static int compare_ranges(const void *x, const void *y)
 {
 	const struct block *a = x, *b = y;
@@ -64,7 +64,7 @@ static int compare_ranges(const void *x, const void *y)
 	return a->addr + a->size <= b->addr ? -1 : b->addr + b->size <= a->addr ? 1 : 0;
 }
 
-/* Return: the block that was there already, or a copy of @b if there was none */
+/* Return: the block that is there already, or else a copy of @b, added to @tree */
 static struct block *add_block(struct blocks *l, void **tree, const struct block *b,
 			       int (*cmp)(const void *, const void *))
 {
@@ -80,7 +80,7 @@ static struct block *add_block(struct blocks *l, void **tree, const struct block
 	return at;
 }
 
-/** blocks_add() - malloc() allocated a block; what was known at its address is gone */
+/** blocks_add() - add a block of malloc(); an earlier block at its address is gone */
 static void blocks_add(struct blocks *l, const struct block *b)
 {
 	*add_block(l, &l->heap, b, order_u64) = *b;
@@ -94,7 +94,7 @@ static void take_out(struct blocks *l, void **tree, struct block *b,
 	l->nr--;
 }
 
-/** blocks_free() - free() got an address, of a known block or not */
+/** blocks_free() - remove the block at an address passed to free(), if it is known */
 static void blocks_free(struct blocks *l, __u64 addr)
 {
 	struct block **at = tfind(&(struct block){ .addr = addr }, &l->heap, order_u64);
@@ -103,7 +103,7 @@ static void blocks_free(struct blocks *l, __u64 addr)
 		take_out(l, &l->heap, *at, order_u64);
 }
 
-/** blocks_unmap() - forget the mapped blocks, or their parts, in a range */
+/** blocks_unmap() - remove mapped blocks, or parts of them, in a range */
 static void blocks_unmap(struct blocks *l, __u64 start, __u64 end)
 {
 	const struct block range = { .addr = start, .size = end - start };
@@ -126,7 +126,7 @@ static void blocks_unmap(struct blocks *l, __u64 start, __u64 end)
 	}
 }
 
-/** blocks_map() - mmap() made a block; what was there is unmapped */
+/** blocks_map() - add a block of mmap(); earlier blocks in its range are unmapped */
 static void blocks_map(struct blocks *l, const struct block *b)
 {
 	blocks_unmap(l, b->addr, b->addr + b->size);
@@ -152,7 +152,7 @@ static void copy(const void *node, VISIT visit, void *to)
 /**
  * blocks_sorted() - copy all blocks
  * @nr: gets their number
- * Return: malloc()ed, in address order
+ * Return: the blocks in address order, malloc()ed
  */
 static struct block *blocks_sorted(const struct blocks *l, size_t *nr)
 {
@@ -166,19 +166,18 @@ static struct block *blocks_sorted(const struct blocks *l, size_t *nr)
 	return b;
 }
 
-/*
- * Sites, where a program allocates: stacks, or the calls in them that say most
- */
+/* Sites, where a program allocates: whole stacks, or the most telling call of each */
 
-/* Classes of idle memory: not used for at least this long */
+/* Number of classes of idle memory, by the minimum time since its last use */
 #define ESTIMATE_IDLE	2
 static const __u64 estimate_idle_ns[ESTIMATE_IDLE] = { 10 * NSEC_PER_SEC, 60 * NSEC_PER_SEC };
 
 /**
  * struct amount - an estimate of bytes
  * @bytes:	the estimate
- * @access:	its variance, because only few pages are sampled
- * @less, @more: bytes by which it may be wrong, because it is not known whose bytes are in use
+ * @access:	variance of @bytes, because only few pages are sampled
+ * @less, @more: bytes by which it may be too large or too small, because the site of the bytes in
+ *	use is unknown
  */
 struct amount {
 	double bytes;
@@ -188,12 +187,12 @@ struct amount {
 };
 
 /**
- * struct site - what is known of the allocations at one place of a program
+ * struct site - figures of the allocations at one place of a program
  * @samples:	number of samples
- * @live:	estimate of bytes that are live
+ * @live:	estimate of live bytes
  * @variance:	variance of @live
  * @used:	live bytes in use
- * @idle:	live bytes not used, by class
+ * @idle:	live bytes not in use, by class of idle memory
  */
 struct site {
 	__u64 samples;
@@ -206,8 +205,8 @@ struct site {
 /**
  * struct place - a site
  * @site:	its figures
- * @stack:	its stack, or one of several; NULL if it is unknown
- * @call:	the call in it that allocates
+ * @stack:	its stack, or one of several; NULL: unknown
+ * @call:	the call in @stack that allocates
  */
 struct place {
 	struct site site;
@@ -259,7 +258,9 @@ static int compare_stacks(const void *x, const void *y)
 	return order(a->stack, b->stack);
 }
 
-/** sites_new() - no sites yet; @by_stack: each stack is a site. Exits without memory */
+/**
+ * sites_new() - allocate an empty set; with @by_stack, each stack is a site. Exits without memory
+ */
 static struct sites *sites_new(bool by_stack)
 {
 	struct sites *s = need(calloc(1, sizeof(*s)));
@@ -272,7 +273,7 @@ static struct sites *sites_new(bool by_stack)
 	return s;
 }
 
-/** sites_stack() - take a STACK record, with the names of what is mapped now */
+/** sites_stack() - take a STACK record, with names by the present mappings */
 static void sites_stack(struct sites *s, const struct mappings *ms,
 			const struct wsmon_rec_stack *rec)
 {
@@ -284,14 +285,14 @@ static void sites_stack(struct sites *s, const struct mappings *ms,
 	}
 }
 
-/* Does a function only pass on what its caller asks for? */
+/* Return: true if a function only passes on its caller's request */
 static bool passes_on(const struct call *c)
 {
 	return (c->file && strstr(c->file, "/include/c++/")) ||
 	       (c->function && !strncmp(c->function, "operator new", strlen("operator new")));
 }
 
-/* The innermost call outside the C++ library with a source line, or without one if none has */
+/* Return: the innermost call outside the C++ library, if possible one with a source line */
 static const struct call *telling(const struct callstack *stack)
 {
 	const struct call *first = NULL;
@@ -324,7 +325,10 @@ static struct place *place(struct sites *s, const struct callstack *stack)
 	return p;
 }
 
-/** sites_named() - find the site of each stack, after the last record: all names are known */
+/**
+ * sites_named() - find the site of each stack; call it after the last record, when all names are
+ * known
+ */
 static void sites_named(struct sites *s, const struct mappings *ms)
 {
 	struct stack *st;
@@ -355,7 +359,7 @@ static int compare_idle(const void *x, const void *y)
 	       COMPARE(b->site.live, a->site.live);
 }
 
-/** sites_sorted() - all sites that have samples, most idle first; valid as long as @s */
+/** sites_sorted() - get all sites with samples, most idle memory first; valid as long as @s */
 static struct place **sites_sorted(struct sites *s, size_t *nr)
 {
 	struct place **p;
@@ -369,7 +373,7 @@ static struct place **sites_sorted(struct sites *s, size_t *nr)
 	return p;
 }
 
-/** sites_free() - free all; prints which files had no names */
+/** sites_free() - free a set; prints which files had no names */
 static void sites_free(struct sites *s)
 {
 	struct place **p = s->places.base;
@@ -386,10 +390,10 @@ static void sites_free(struct sites *s)
 /*
  * Bytes allocated and used, estimated from samples of allocations and parts of regions
  *
- * A sample stands for size / (1 - exp(-size / rate)) bytes: Horvitz and Thompson's unbiased
- * estimate, whose variance is known from the samples. A share of each part of a region was in
- * use. If the part holds allocations of several sites and is in use only in part, it is not
- * known whose bytes are in use: the interval then covers every possibility.
+ * A sample represents size / (1 - exp(-size / rate)) bytes: Horvitz and Thompson's unbiased
+ * estimate, whose variance is known from the samples. The recording shows a share in use for each
+ * part of a region. If a part holds allocations of several sites, this share does not show whose
+ * bytes are in use: the interval covers every possibility.
  */
 
 /** struct part - a part of a region: @share of its bytes is in use, unchanged for @age_ns */
@@ -417,8 +421,8 @@ struct bounds {
 /**
  * struct owner - a site's memory in one part of a region
  * @site:	the site
- * @bytes:	estimate of its bytes there
- * @old:	bytes of these that are old enough for each class of idle memory
+ * @bytes:	estimate of the site's bytes in the part
+ * @old:	bytes of @bytes that are old enough for each class of idle memory
  */
 struct owner {
 	struct site *site;
@@ -447,17 +451,20 @@ static void add_amount(struct amount *a, double bytes, double variance, double l
 	a->more += more;
 }
 
-/* A share of the part is in use: add how many of its owner's bytes may be */
+/* Adds an estimate of the owner's bytes in use to the site's figures */
 static void add_owner(const struct owner *o, const struct part *p, __u64 interval_ns)
 {
 	double size = p->end - p->start, used = p->share * size;
 	double share = p->share * o->bytes;
-	/* samples may stand for more bytes than the part has */
+	/* samples may represent more bytes than the part has */
 	double mine = fmin(o->bytes, size), scale = o->bytes / mine;
-	/* the used bytes may belong to others, as far as they have any, or all to this site */
+	/*
+	 * at least, other sites own as many of the used bytes as they can; at most, this site owns
+	 * all
+	 */
 	double less = scale * (p->share * mine - fmax(0, used - (size - mine)));
 	double more = scale * (fmin(mine, used) - p->share * mine);
-	/* two pages were sampled in each interval since the share changed last */
+	/* two pages were sampled in each interval since the last change of the share */
 	double looks = 2 + 2.0 * p->age_ns / (interval_ns ? interval_ns : 1);
 	double s = (p->share * looks + 0.5) / (looks + 1), variance = s * (1 - s) / (looks + 1);
 	size_t i;
@@ -472,7 +479,7 @@ static void add_owner(const struct owner *o, const struct part *p, __u64 interva
 	}
 }
 
-/* @b: the samples, from the first one that ends after the start of the part */
+/* Adds a part. @b: the samples from the first one on that ends after the start of the part */
 static void add_part(const struct block *b, size_t nr, const struct part *p,
 		     const struct snapshot *s, struct sorted *owners, struct sites *sites)
 {
@@ -503,8 +510,8 @@ static void add_part(const struct block *b, size_t nr, const struct part *p,
 
 /**
  * estimate_add() - add a process to the figures of sites
- * @b:		its live samples, @nr in address order
- * @s:		its memory at that time
+ * @b:		@nr live samples of the process, in address order
+ * @s:		memory of the process at that time
  * @sites:	the sites
  */
 static void estimate_add(const struct block *b, size_t nr, const struct snapshot *s,
@@ -530,8 +537,8 @@ static void estimate_add(const struct block *b, size_t nr, const struct snapshot
 }
 
 /*
- * The interval of an estimate that is a sum of few samples, which stand for @unit bytes each:
- * Garwood's interval of a Poisson count, as approximated by Wilson and Hilferty
+ * Returns the interval of an estimate that is a sum of few samples of @unit bytes each: Garwood's
+ * interval of a Poisson count, as approximated by Wilson and Hilferty
  */
 static struct bounds poisson(double bytes, double unit)
 {
@@ -550,7 +557,7 @@ static struct bounds poisson(double bytes, double unit)
 	return b;
 }
 
-/* Mean bytes for which a sample stands, as far as sampling was by chance; 0 if all are sampled */
+/* Return: mean bytes represented by a randomly sampled allocation; 0 if all are sampled */
 static double unit(const struct site *s)
 {
 	return s->live > 0 ? s->variance / s->live : 0;
@@ -579,7 +586,7 @@ static struct bounds estimate_bounds(const struct site *s, const struct amount *
 
 #define LIBRARY		"/libwsmo-alloc.so"
 
-/** struct interval - an estimate, with the ends of its 95 % interval */
+/** struct interval - an estimate and the ends of its 95 % interval */
 struct interval {
 	__u64 bytes, low, high;
 };
@@ -632,12 +639,12 @@ static struct alloc_options {
  * @pid:	its pid
  * @comm:	its name
  * @rate:	mean bytes from one sample to the next, 0 if unknown
- * @begun_ns:	when its program loaded the library
+ * @begun_ns:	when the program loaded the library
  * @new_ns:	when it executed a program that may not load the library; 0: none
- * @watched_ns:	when watching it began, 0 if unknown yet
- * @live:	its samples at @snapshot
- * @snapshot:	its memory
- * @event:	@nr events, room for @room; events from @first on are not applied yet
+ * @watched_ns:	when watching the process began; 0: unknown yet
+ * @live:	live samples at @snapshot
+ * @snapshot:	memory of the process
+ * @event:	@nr events, room for @room; from @first on, not applied yet
  */
 struct process {
 	__u32 pid;
@@ -657,9 +664,9 @@ struct process {
  * @processes:	struct process
  * @mappings:	for names
  * @sites:	for figures
- * @fine:	evidence for parts of regions
- * @events:	events in the recording
- * @lost:	events that were lost
+ * @fine:	state that divides regions into parts
+ * @events:	number of events in the recording
+ * @lost:	number of lost events
  * @watched_ns:	longest time for which a process was watched
  */
 struct view {
@@ -781,7 +788,7 @@ static void take_snapshot(struct report *rp, const struct wsmon_rec_snapshot *re
 	fine_snapshot(v->fine, rec, take_part, s);
 }
 
-/* It is not known yet whether a newly executed program loads the library */
+/* Takes a TARGET record. It is unknown yet whether a newly executed program loads the library */
 static void take_target(struct view *v, const struct wsmon_rec_target *rec)
 {
 	struct process *p = process(v, rec->pid);
@@ -840,7 +847,10 @@ static void add_process(const struct report *rp, const struct process *p)
 	free(b);
 }
 
-/* A line for each call, outermost last; only p->call unless --by stack. Return: malloc()ed */
+/*
+ * Writes a line for each call, outermost last; only p->call unless --by stack
+ * Return: malloc()ed
+ */
 static char *stack_text(const struct place *p)
 {
 	char text[CALL_TEXT], *lines = NULL;
@@ -862,7 +872,7 @@ static struct interval rounded(double bytes, struct bounds b)
 	return (struct interval){ bytes + 0.5, b.low + 0.5, b.high + 0.5 };
 }
 
-/* Longer idle times than memory was watched for are unknown */
+/* Memory cannot be known as idle for longer than it was watched */
 static struct interval idle(const struct view *v, const struct site *s, unsigned int i)
 {
 	if (v->watched_ns < estimate_idle_ns[i])

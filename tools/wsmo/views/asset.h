@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * asset.h - files that go into the program as they are
- */
+/* asset.h - embeds files into the program */
 #ifndef WSMO_ASSET_H
 #define WSMO_ASSET_H
 
 /**
- * ASSET() - define a text, the contents of a file
- * @name: of the array
- * @file: relative to the top of the tree, where the compiler is run
+ * ASSET() - define an array with the contents of a file
+ * @name: name of the array
+ * @file: path from the top of the tree, where the compiler runs
  */
 #define ASSET(name, file)				\
 	extern const char name[];			\

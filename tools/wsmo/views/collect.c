@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * collect.c - what several views keep of a recording: sizes, names, the group
- */
+/* collect.c - data that several views keep of a recording: sizes, names, the group */
 #include <stdlib.h>
 #include <string.h>
 

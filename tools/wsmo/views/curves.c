@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * curves.c - "wsmo report curve" and "wsmo report sizing": the working set against
- * its window, and which memory limit is enough
+ * curves.c - "wsmo report curve" and "wsmo report sizing": the working set as a function of its
+ * window, and the memory limit that is enough
  */
 #include <math.h>
 #include <stdio.h>
@@ -36,8 +36,8 @@
 
 /**
  * struct unit - the unit of sizes
- * @bytes:	bytes of one
- * @name:	its name
+ * @bytes:	bytes of the unit
+ * @name:	name of the unit
  */
 struct unit {
 	double bytes;
@@ -107,7 +107,7 @@ static void plot_tics(struct plot *p, const struct wsmon_curves *cs)
 		    c->node[c->nr] * 1.001);
 }
 
-/** curve_plot() - draw working sets against windows; Return: 0, or -1 after a message */
+/** curve_plot() - draw working sets by window. Return: 0, or -1 after a message */
 static int curve_plot(const struct picture *picture, const struct wsmon_curves *cs)
 {
 	struct unit unit = size_unit(cs);
@@ -185,7 +185,7 @@ static void mark_knees(struct plot *p, const struct sizing_choice *choice, struc
 
 /**
  * sizing_plot() - draw refaults against limits
- * @choice: says which limit to mark
+ * @choice: bounds of the recommended limit, which is marked
  * @s: cost of refaults
  *
  * Return: 0, or -1 after a message
@@ -285,7 +285,7 @@ TABLE(sizing_table, "sizing",
  * struct view - state of the view
  * @curves:	the curves
  * @slowdown:	for sizing: cost of refaults
- * @group:	for the name of a cgroup
+ * @group:	the group, for the name of its cgroup
  */
 struct view {
 	struct wsmon_curves *curves;
@@ -423,7 +423,10 @@ static void print_limit(const struct report *rp, struct table *t,
 	});
 }
 
-/* The bounds that the recommended limit keeps, or that even the largest may exceed */
+/*
+ * Prints the bounds that the recommended limit keeps or, without @kept, that even the largest may
+ * exceed
+ */
 static void print_bounds(FILE *f, const struct sizing_choice *choice, bool kept)
 {
 	bool both = choice->max_refaults && choice->max_slowdown > 0;
@@ -439,7 +442,7 @@ static void print_bounds(FILE *f, const struct sizing_choice *choice, bool kept)
 			both ? "" : kept ? "keep " : "may cause ", 100 * choice->max_slowdown);
 }
 
-/* The answer in a sentence or two */
+/* Prints the result in a sentence or two */
 static void print_words(const struct report *rp, const struct wsmon_curve *of)
 {
 	const struct sizing_choice *choice = rp->options;
@@ -471,7 +474,7 @@ static void print_words(const struct report *rp, const struct wsmon_curve *of)
 			units_size(size, whole(of->growth)));
 }
 
-/* The time of a refault, and how it was measured */
+/* Prints the time of a refault, and how it was measured */
 static void print_costs(const struct report *rp)
 {
 	static const char * const kinds[REFAULT_KINDS] = {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * grid.c - heatmaps: what is mapped where, and the share of it that was accessed when
- */
+/* grid.c - heatmaps: mapped addresses, and the share of them accessed over time */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +21,7 @@ static __u64 range_bytes(const struct range *s)
 	return s->end - s->start;
 }
 
-/* A section for each range */
+/* Makes a section for each range */
 static void one_each(struct heatmap *h)
 {
 	const struct range *s = h->ranges.range;
@@ -52,7 +50,9 @@ static void join(struct heatmap *h, size_t i)
 	memmove(next, next + 1, (h->nr_sections - i - 1) * sizeof(*b));
 }
 
-/* The cost of showing a section with the one below it: detail is lost, and the gap */
+/*
+ * Return: cost of joining a section and the section below, which hides details and the gap between
+ */
 static __u64 join_cost(const struct section *b)
 {
 	__u64 less = b->bytes < b[-1].bytes ? b->bytes : b[-1].bytes;
@@ -60,7 +60,7 @@ static __u64 join_cost(const struct section *b)
 	return b->gap > ~0ULL - less ? ~0ULL : b->gap + less;
 }
 
-/* Does a line show the gap below the section? It does if the gap is as large as a line */
+/* Return: true if a line shows the gap below the section, because the gap is as large as a line */
 static bool folds(const struct section *b, __u64 line_bytes)
 {
 	return b->gap && b->gap >= line_bytes;
@@ -87,8 +87,8 @@ __u64 heatmap_mapped(const struct heatmap *h)
 }
 
 /*
- * Join sections until they and the folds need no more than @max lines, then
- * mark the folds. Return: lines for folds
+ * Joins sections until they and the folds fit into @max lines, then marks the folds. Return: number
+ * of folds
  */
 static unsigned int fit(struct heatmap *h, unsigned int max, __u64 line_bytes)
 {
@@ -108,7 +108,7 @@ static unsigned int fit(struct heatmap *h, unsigned int max, __u64 line_bytes)
 	return nr_folds;
 }
 
-/* Give each further line to the section whose lines stand for the most bytes */
+/* Gives each further line to the section whose lines represent the most bytes */
 static void share_lines(struct heatmap *h, unsigned int lines)
 {
 	size_t i, best;
@@ -126,7 +126,7 @@ static void share_lines(struct heatmap *h, unsigned int lines)
 	}
 }
 
-/* Set the place of each range in its section, count gaps that are not shown */
+/* Sets the place of each range in its section, and counts gaps that are not shown */
 static void settle(struct heatmap *h, __u64 line_bytes)
 {
 	struct range *s = h->ranges.range;
@@ -145,7 +145,7 @@ static void settle(struct heatmap *h, __u64 line_bytes)
 /**
  * heatmap_layout() - divide the lines among the mapped ranges, clear the cells
  * @columns:	cells from left to right
- * @lines:	max. number of lines, at least 3
+ * @lines:	maximum number of lines, at least 3
  * @fine:	cells in a line
  */
 static void heatmap_layout(struct heatmap *h, unsigned int columns, unsigned int lines,
@@ -173,12 +173,12 @@ static void heatmap_layout(struct heatmap *h, unsigned int columns, unsigned int
 	h->watched = need(calloc(columns, sizeof(*h->watched)));
 }
 
-/** struct span - a time, in columns of a map */
+/** struct span - a time interval, in columns of a map */
 struct span {
 	double begin, end;
 };
 
-/* Get the part of a time that is on the map. Return: whether there is any */
+/* Gets the part of a time interval that is on the map. Return: false if there is none */
 static bool clip_time(const struct heatmap *h, __u64 from_ns, __u64 to_ns, struct span *s)
 {
 	double scale = h->columns / (double)(h->to_ns - h->from_ns);
@@ -199,7 +199,7 @@ bool heatmap_watched(const struct heatmap *h, unsigned int column)
 	return h->watched[column] > 0;
 }
 
-/* Add to one row */
+/* Adds bytes to one row */
 static void add_row(struct heatmap *h, unsigned int row, const struct span *s, double bytes,
 		    double share)
 {
@@ -230,7 +230,7 @@ static const struct section *section_of(const struct heatmap *h, size_t range)
 	return &h->sections[low];
 }
 
-/* Add the part of a range from byte @a to byte @z of what its section has mapped */
+/* Adds the bytes @a to @z, counted in the mapped bytes of the section */
 static void add_bytes(struct heatmap *h, const struct section *b, const struct span *s,
 		      __u64 a, __u64 z, double share)
 {
@@ -246,7 +246,7 @@ static void add_bytes(struct heatmap *h, const struct section *b, const struct s
 	}
 }
 
-/* Add a region of which @share was accessed in that time */
+/* Adds a region of which @share was accessed in the time interval */
 static void heatmap_add(struct heatmap *h, const struct span *time, __u64 start, __u64 end,
 			double share)
 {
@@ -293,7 +293,7 @@ const char *heatmap_name(char *buf, const struct heatmap *h,
 	return buf;
 }
 
-/** heatmap_free() - free what is in it */
+/** heatmap_free() - free the contents of a map */
 static void heatmap_free(struct heatmap *h)
 {
 	ranges_free(&h->ranges);
@@ -306,7 +306,7 @@ static void heatmap_free(struct heatmap *h)
  * The heatmaps of a recording's targets, made in two readings
  */
 
-#define MAPS_MAX	1024	/* in one file */
+#define MAPS_MAX	1024	/* in one recording */
 
 struct maps *maps_new(struct report *rp, const struct maps_options *options)
 {
@@ -328,7 +328,7 @@ static struct heatmap *target_of(struct maps *m, __u32 pid)
 	return sorted_get(&m->targets, &key);
 }
 
-/* Get the wanted part of a region. Return: whether there is any */
+/* Gets the wanted part of a region. Return: false if there is none */
 static bool clip(const struct report *rp, const struct maps_options *opt,
 		 const struct wsmon_region_entry *e, __u64 *start, __u64 *end)
 {
@@ -366,7 +366,7 @@ static void scan_snapshot(struct maps *m, const struct report *rp,
 		if (begin == stop)
 			begin = start;
 		stop = end;
-		/* adjacent wanted regions of an area are one range */
+		/* adjacent wanted regions of an area form one range */
 		if (i + 1 < s->nr && e[1].start == end && end < m->options->to &&
 		    e[1].area == e->area && e[1].class == e->class)
 			continue;
@@ -394,7 +394,7 @@ void maps_scan(struct maps *m, const struct report *rp,
 	}
 }
 
-/* Drop the targets of which nothing was mapped. Return: number of those left */
+/* Drops targets without mapped memory. Return: number of targets left */
 static size_t drop_empty(struct maps *m)
 {
 	struct heatmap *h = m->targets.base;
@@ -407,7 +407,10 @@ static size_t drop_empty(struct maps *m)
 	return n;
 }
 
-/* A map does not begin before the recording or --time, even if the first interval does */
+/*
+ * Sets the times of the maps; a map does not begin before the recording or --time, even if the
+ * first interval does
+ */
 static void set_times(const struct report *rp, struct maps *m)
 {
 	__u64 zero = rp->reader.header.mono_ns;
@@ -446,7 +449,7 @@ void maps_layout(struct maps *m, const struct report *rp, unsigned int columns,
 /**
  * struct drawing - a snapshot being drawn
  * @rp:	the run of the report
- * @opt: what to draw
+ * @opt: parameters of the maps
  * @h:	the map
  * @time: the interval of the snapshot
  */

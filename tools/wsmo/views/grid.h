@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * grid.h - heatmaps of a recording's targets: the addresses that a line stands for, and
- * the share of them that was accessed at each time. For the views heatmap and html.
+ * grid.h - heatmaps of a recording's targets, for the views heatmap and html: the addresses of each
+ * line, and the share accessed over time
  *
- * Only mapped memory takes room. Neighbouring mappings that are too small for lines of
- * their own share one: a section. Every section has at least one line; the other lines
- * go where the bytes are.
+ * Only mapped memory takes room. Neighbouring mappings too small for a line each form one section.
+ * Every section has at least one line; the other lines go to the sections with the most bytes.
  *
- * The recording is read twice: maps_new(), maps_scan() for each record, maps_scanned(),
- * maps_layout(), then maps_record() for each record once more.
+ * The recording is read twice. First reading: maps_new(), maps_scan() for each record,
+ * maps_scanned(). Second reading: maps_layout(), maps_record() for each record.
  */
 #ifndef WSMO_REPORT_GRID_H
 #define WSMO_REPORT_GRID_H
@@ -21,14 +20,14 @@
 
 /**
  * struct section - neighbouring ranges that are shown together
- * @first:	the first of them
- * @last:	the last of them
- * @bytes:	mapped bytes in them
- * @gap:	bytes not mapped between the section below and this one
- * @fold:	a line shows @gap
- * @line:	first line of the section, from below; the fold is the line below it
- * @lines:	number of its lines
- * @label:	its largest range, which names it
+ * @first:	the first range
+ * @last:	the last range
+ * @bytes:	mapped bytes of the ranges
+ * @gap:	bytes not mapped between the section below and this section
+ * @fold:	one line shows @gap
+ * @line:	lowest line of the section, counted from below; the fold is one line lower
+ * @lines:	number of lines of the section
+ * @label:	the largest range, which names the section
  */
 struct section {
 	size_t first;
@@ -43,7 +42,7 @@ struct section {
 
 /**
  * struct heatmap_cell - one place of the grid
- * @bytes:	mapped bytes times time, in columns
+ * @bytes:	mapped bytes x time; the time in columns
  * @accessed:	the accessed part of @bytes
  */
 struct heatmap_cell {
@@ -54,17 +53,17 @@ struct heatmap_cell {
 /**
  * struct heatmap - the map of one target
  * @pid:	the target
- * @comm:	its name
+ * @comm:	name of the target
  * @from_ns:	left edge, on the clock of the recording
  * @to_ns:	right edge
- * @page_size:	a line stands for at least one page
- * @ranges:	what was mapped; @offset of each: bytes of its section below it
- * @sections:	@nr_sections of them, lowest address first
- * @unfolded:	large gaps that no line shows
+ * @page_size:	bytes of a page; a line stands for at least one page
+ * @ranges:	mapped ranges; their @offset is the bytes of the section below the range
+ * @sections:	@nr_sections sections, lowest address first
+ * @unfolded:	number of large gaps that no line shows
  * @columns:	cells from left to right
- * @lines:	lines of text from bottom to top
- * @fine:	cells from bottom to top in each line
- * @cells:	row by row, lowest address first
+ * @lines:	lines of text, from bottom to top
+ * @fine:	cells in each line, from bottom to top
+ * @cells:	cells, row by row, lowest address first
  * @watched:	part of each column's time in which the process was watched
  */
 struct heatmap {
@@ -84,17 +83,17 @@ struct heatmap {
 	double *watched;
 };
 
-/** heatmap_watched() - was the process watched in any part of a column? */
+/** heatmap_watched() - tell whether the process was watched in any part of a column */
 bool heatmap_watched(const struct heatmap *h, unsigned int column);
 
 /**
  * heatmap_share() - get the share of a cell
- * Return: 0 to 1, or negative if nothing was mapped, or the process was not watched
+ * Return: 0 to 1; negative if nothing was mapped or the process was not watched
  */
 double heatmap_share(const struct heatmap *h, unsigned int row,
 		     unsigned int column);
 
-/** heatmap_address() - get the lowest address of a section's cell @step, from below */
+/** heatmap_address() - get the lowest address of cell @step of a section, counted from below */
 __u64 heatmap_address(const struct heatmap *h, const struct section *b,
 		      unsigned int step);
 
@@ -104,10 +103,10 @@ __u64 heatmap_mapped(const struct heatmap *h);
 #define HEATMAP_NAME	256
 
 /**
- * heatmap_name() - name a section by its largest range, and the number of others
+ * heatmap_name() - name a section by its largest range and the number of other ranges
  * @buf: HEATMAP_NAME bytes
  *
- * The name is as it was recorded: of unknown origin.
+ * The name comes from the recording: do not trust it.
  *
  * Return: @buf
  */
@@ -115,7 +114,7 @@ const char *heatmap_name(char *buf, const struct heatmap *h,
 			 const struct section *b);
 
 /**
- * struct maps_options - what to draw
+ * struct maps_options - parameters of maps
  * @from:	lowest address
  * @to:		end of the addresses, exclusive
  * @fine:	show which parts of regions were accessed
@@ -128,12 +127,12 @@ struct maps_options {
 
 /**
  * struct maps - the maps
- * @options:	what to draw
+ * @options:	parameters of the maps
  * @targets:	struct heatmap
- * @fine:	evidence for parts of regions; NULL without --fine
+ * @fine:	state that divides regions into parts; NULL without --fine
  * @events:	peaks and marks
  * @from_ns:	when the first interval began, on the clock of the recording
- * @to_ns:	when the last one ended
+ * @to_ns:	when the last interval ended
  */
 struct maps {
 	const struct maps_options *options;
@@ -144,30 +143,30 @@ struct maps {
 	__u64 to_ns;
 };
 
-/** maps_new() - begin; @options stay the caller's. Exits if there is no memory */
+/** maps_new() - begin the first reading; @options must stay valid. Exits without memory */
 struct maps *maps_new(struct report *rp, const struct maps_options *options);
 
-/** maps_scan() - take a record in the first reading, for what is mapped, and when */
+/** maps_scan() - take a record in the first reading: note the mapped ranges and times */
 void maps_scan(struct maps *m, const struct report *rp,
 	       const struct wsmon_record *rec);
 
-/** maps_scanned() - end the first reading; Return: number of maps */
+/** maps_scanned() - end the first reading. Return: number of maps */
 size_t maps_scanned(struct maps *m, const struct report *rp);
 
 /**
- * maps_layout() - lay out each map; exits if there is no memory
+ * maps_layout() - lay out each map; exits without memory
  * @columns:	cells from left to right
- * @lines:	max. number of lines, at least 3
+ * @lines:	maximum number of lines, at least 3
  * @fine:	cells in a line
  */
 void maps_layout(struct maps *m, const struct report *rp, unsigned int columns,
 		 unsigned int lines, unsigned int fine);
 
-/** maps_record() - take a record in the second reading: draw what was accessed */
+/** maps_record() - take a record in the second reading: draw the accessed memory */
 void maps_record(struct maps *m, const struct report *rp,
 		 const struct wsmon_record *rec);
 
-/** maps_free() - free it and what is in it */
+/** maps_free() - free the maps */
 void maps_free(struct maps *m);
 
 #endif /* WSMO_REPORT_GRID_H */

@@ -2,7 +2,7 @@
 /*
  * heatmap.c - "wsmo report heatmap": which addresses were accessed when
  *
- * The file is read twice, because everything mapped in it decides what a cell stands for.
+ * The file is read twice, because the addresses of a cell depend on all memory that is ever mapped.
  * So the memory used depends on the size of the map, not on the length of the file.
  */
 #include <errno.h>
@@ -21,9 +21,7 @@
 #include "libwsmon/names.h"
 #include "plot.h"
 
-/*
- * Sizes and times that text and picture show
- */
+/* Sizes and times shown in text and pictures */
 
 #define HEATMAP_NARROW	60	/* columns; narrower maps have shorter lines of text */
 
@@ -35,7 +33,7 @@ struct heatmap_frame {
 	unsigned int whole_height;
 };
 
-/* The most bytes a line of any section stands for */
+/* Return: maximum bytes that a line represents, over all sections */
 static __u64 heatmap_line_bytes(const struct heatmap *h)
 {
 	__u64 max = 0;
@@ -72,7 +70,7 @@ static __u64 heatmap_tick(__u64 time_ns, unsigned int max)
 }
 
 /*
- * A heatmap in characters: 256 colours, 16, or none
+ * A heatmap in characters, with 256, 16 or no colours
  *
  * With colours and block characters a line shows two rows of cells: the upper row is the
  * colour of an upper half block, the lower row its background.
@@ -86,8 +84,8 @@ static __u64 heatmap_tick(__u64 time_ns, unsigned int max)
 #define LOWER_HALF	"\xe2\x96\x84"
 
 /**
- * struct shades - the looks of shares
- * @fore, @back: format of the escape code for a colour; NULL if there are characters instead
+ * struct shades - how shares are shown
+ * @fore, @back: format of the escape code for a colour; NULL: characters instead of colours
  * @level:	the colours, dark to bright, or the characters
  * @nr:		number of levels
  */
@@ -98,7 +96,7 @@ struct shades {
 	int nr;
 };
 
-/* The terminal's colours nearest to viridis; brighter with each step */
+/* Terminal colours nearest to viridis, dark to bright */
 static const unsigned char levels_256[] = { 53, 55, 25, 31, 36, 77, 148, 226 };
 static const unsigned char levels_16[] = { 4, 12, 6, 2, 10, 11 };
 
@@ -108,7 +106,7 @@ static const struct shades shades[] = {
 	[TERM_256] = { "38;5;%d", "48;5;%d", levels_256, ARRAY_SIZE(levels_256) },
 };
 
-/* One of @nr levels; by the square root, so that sparse use is visible */
+/* Return: one of @nr levels, by the square root of @share, so that sparse use is visible */
 static int level(double share, int nr)
 {
 	int l;
@@ -182,7 +180,7 @@ static void print_cells(FILE *f, const struct heatmap *h, const struct shades *s
 		fputs("\033[0m", f);
 }
 
-/* The uppermost line of a section has its name, the lowest its address */
+/* Prints a label: the uppermost line of a section has its name, the lowest line its address */
 static void print_label(FILE *f, const struct heatmap *h, const struct section *b,
 			unsigned int line, unsigned int width)
 {
@@ -282,7 +280,7 @@ static void print_legend(FILE *f, const struct heatmap *h, const struct shades *
 		fprintf(f, "Gaps not shown: %zu.\n", h->unfolded);
 }
 
-/* Put "^p12" at its column, if there is room. Return: whether it is on the map */
+/* Puts "^p12" at its column, if there is room. Return: false if the time is not on the map */
 static bool put_event(char *line, const struct heatmap *h, __u64 time_ns, char what,
 		__u32 number)
 {
@@ -307,7 +305,7 @@ static bool put_event(char *line, const struct heatmap *h, __u64 time_ns, char w
 static void print_events(FILE *f, const struct heatmap *h,
 			 const struct events *events, unsigned int width)
 {
-	/* a peak begins at the end of its first interval, and is visible before that */
+	/* peaks are shown from the start of their first interval; records have its end */
 	char line[LINE_COLUMNS];
 	size_t columns = h->columns, i;
 	const struct peak *p;
@@ -371,7 +369,7 @@ static void heatmap_text(FILE *f, const struct heatmap *h, const struct events *
  * A heatmap as a picture
  */
 
-/* Pixels of a line with its label, of a cell, and around the cells */
+/* Pixels: a line with its label, a cell, the margins around the cells */
 #define LINE		15
 #define CELL_HEIGHT	3
 #define CELL_WIDTH	3
@@ -380,19 +378,19 @@ static void heatmap_text(FILE *f, const struct heatmap *h, const struct events *
 #define ABOVE		45
 #define BELOW		96
 
-/* Pixels: where labels begin, where sizes end, where names begin. Characters of names */
+/* Pixels: start of labels, end of sizes, start of names. Characters of a name */
 #define MARGIN		12
 #define SIZE_AT		108
 #define NAME_AT		116
 #define NAME_CHARS	14
 
-/* matplotlib's viridis: of even brightness, also for colour-blind readers */
+/* matplotlib's viridis: brightness rises evenly, for colour-blind readers, too */
 ASSET(heatmap_gp, "tools/wsmo/views/heatmap.gp");
 
 /**
  * heatmap_frame_grid() - get the grid that fits a frame
  * @columns: gets the number of columns
- * @lines: gets the number of lines, which have a label each
+ * @lines: gets the number of lines, each with a label
  * @fine: gets the rows of cells in a line
  */
 static void heatmap_frame_grid(const struct heatmap_frame *f, unsigned int *columns,
@@ -403,13 +401,13 @@ static void heatmap_frame_grid(const struct heatmap_frame *f, unsigned int *colu
 	*fine = LINE / CELL_HEIGHT;
 }
 
-/* gnuplot's coordinate of @y pixels below the frame's top */
+/* Return: gnuplot's coordinate of the point @y pixels below the frame's top */
 static double screen_y(const struct heatmap_frame *f, unsigned int y)
 {
 	return 1 - (double)(f->top + y) / f->whole_height;
 }
 
-/* The edges of the map, and of what is around it */
+/* Sets the edges of the map and of the texts around it */
 static void plot_frame(struct plot *p, const struct heatmap_frame *f)
 {
 	double left = (double)LEFT / f->width, right = 1 - (double)RIGHT / f->width;
@@ -473,7 +471,7 @@ static void plot_label(const struct heatmap *h, struct plot *p,
 		    heatmap_address(h, b, 0), b->line + 0.5);
 }
 
-/* Labels, not tics, whose text would be a printf() format */
+/* Writes labels instead of tics, because gnuplot takes the text of a tic as a printf() format */
 static void plot_bands(const struct heatmap *h, struct plot *p,
 		       const struct heatmap_frame *f)
 {
@@ -531,9 +529,9 @@ static void heatmap_plot(const struct heatmap *h, const struct events *events, s
  * The view
  */
 
-#define PICTURES_MAX	8	/* in one picture */
+#define PICTURES_MAX	8	/* maximum number of maps in a picture */
 
-/* Cells for --json and the like */
+/* Cells for --json, --csv and --raw */
 #define TABLE_COLUMNS_OF_CELLS	80
 #define TABLE_LINES		40
 #define MIN_HEIGHT	300	/* pixels of a map in a picture */
@@ -565,8 +563,8 @@ TABLE(heatmap_table, "cell",
 
 /**
  * struct heatmap_options - the command line
- * @maps:	what to draw
- * @color:	colours wanted
+ * @maps:	parameters of the maps
+ * @color:	wanted colours
  */
 static struct heatmap_options {
 	struct maps_options maps;
@@ -653,7 +651,7 @@ static void heatmap_scanned(struct report *rp)
 	maps_layout(m, rp, width, lines, fine);
 }
 
-/* When column @column begins, nanoseconds */
+/* Return: start of a column, in nanoseconds */
 static __u64 heatmap_time(const struct heatmap *h, unsigned int column)
 {
 	return h->from_ns + (double)(h->to_ns - h->from_ns) * column /
@@ -747,7 +745,7 @@ static void heatmap_end(struct report *rp)
 	struct maps *m = rp->data;
 
 	if (rp->failed) {
-		/* after a message */
+		/* a message was printed */
 	} else if (!m->targets.nr && rp->out.format == TABLE_HUMAN) {
 		if (!rp->of_cgroup)
 			msg("there is nothing to draw: --time, --pid, --class or --address leave no region");

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * hot.c - "wsmo report hot": the regions accessed most often, and what is there
- */
+/* hot.c - "wsmo report hot": the most frequently accessed regions, and their names */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +12,7 @@
 #include "libwsmon/names.h"
 #include "names/places.h"
 
-/* Max. number of symbols in tables for people, and of characters of their names */
+/* For people: maximum number of symbols, and of characters of a symbol */
 #define SHOWN_SYMBOLS	3
 #define SHOWN_NAME	40
 
@@ -101,7 +99,7 @@ static void hot_record(struct report *rp, const struct wsmon_record *rec)
 	places_record(v->places, rec);
 }
 
-/* Write the symbols of a row. Return: the first symbol's address in it, or 0 */
+/* Writes the symbols of a row. Return: first address of the first symbol in the row, or 0 */
 static __u64 symbols_text(struct view *v, const struct hot_cell *c, bool people,
 			  char *text, size_t size)
 {
@@ -220,7 +218,7 @@ static int compare_keys(const struct row *a, const struct row *b, enum hot_sort 
 	}
 }
 
-/* By target and class, then by --sort, then larger rows first */
+/* Orders rows by target and class, then by --sort, then larger rows first */
 static int compare_rows(const void *x, const void *y, void *data)
 {
 	const struct row *a = x, *b = y;
@@ -240,7 +238,7 @@ static int compare_rows(const void *x, const void *y, void *data)
 	return c;
 }
 
-/* Seconds of all programs of a target */
+/* Return: seconds of all programs of a target */
 static double seconds_of(const struct hot *h, __u32 pid)
 {
 	const struct hot_target *t = h->targets.base;
@@ -253,7 +251,7 @@ static double seconds_of(const struct hot *h, __u32 pid)
 	return sum;
 }
 
-/* The accessed regions, sorted. Return: malloc()ed */
+/* Return: the accessed regions, sorted, malloc()ed */
 static struct row *make_rows(struct report *rp, size_t *nr)
 {
 	struct view *v = rp->data;

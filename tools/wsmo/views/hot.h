@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * hot.h - the options of "wsmo report hot", which the view html sets, too
- */
+/* hot.h - the options of "wsmo report hot"; the view html sets them, too */
 #ifndef WSMO_REPORT_HOT_H
 #define WSMO_REPORT_HOT_H
 
@@ -20,8 +18,8 @@ enum hot_sort {
 
 /**
  * struct hot_options - the command line
- * @top:	rows of each process and class
- * @sort:	their order
+ * @top:	maximum number of rows of each process and class
+ * @sort:	order of the rows
  */
 struct hot_options {
 	__u32 top;

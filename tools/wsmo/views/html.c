@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * html.c - "wsmo report html": one page with everything, which loads nothing else
+ * html.c - "wsmo report html": one page with all reports, which loads no other file
  *
- * The page's script draws the JSON in it. Long series are thinned out, so that
- * the size of a page does not grow with the recording.
+ * A script in the page draws the JSON in the page. Long series are thinned out, so that the page
+ * does not grow with the recording.
  */
 #include <json-c/json.h>
 #include <math.h>
@@ -39,7 +39,7 @@ ASSET(html_uplot_licence, "third_party/uplot/LICENSE");
  * JSON for the page
  */
 
-/* Print JSON that is inside a page: no part of it may look like a tag */
+/* Prints JSON inside a page, where no part of it may look like a tag */
 static void put_safely(const char *json)
 {
 	for (; *json; json++) {
@@ -55,7 +55,7 @@ static void put_safely(const char *json)
 	}
 }
 
-/** put_text() - print a text of unknown origin */
+/** put_text() - print an untrusted text */
 static void put_text(const char *text)
 {
 	size_t size = 4 * strlen(text) + 1;
@@ -74,7 +74,7 @@ static void put_text(const char *text)
 
 /**
  * put_lines() - print a member of the page's JSON, an array of objects, and a comma
- * @lines: an object on each line; it is changed
+ * @lines: one object on each line; modified
  */
 static void put_lines(const char *key, char *lines)
 {
@@ -169,7 +169,7 @@ static void put_sizing(struct wsmon_curves *cs, const struct slowdown *s)
  */
 
 #define WHO_ROWS		30
-/* Of the map of who touched what */
+/* Size of the map of threads and objects */
 #define WHO_THREADS		20
 #define WHO_OBJECTS		12
 
@@ -199,7 +199,7 @@ static void put_parts(const char *key, const struct who_part *p, size_t nr)
 	fputs("],", stdout);
 }
 
-/* The map: shares read and written, line by line */
+/* Prints the map: shares read and written, line by line */
 static void put_touched(const struct who *w)
 {
 	struct who_map m;
@@ -228,29 +228,29 @@ static void put_who(struct who *w)
  * The view
  */
 
-#define MAPS_MAX	16	/* processes with a map in a page */
+#define MAPS_MAX	16	/* maximum number of maps in a page */
 #define MAP_COLUMNS	300
 #define MAP_LINES	36
 #define MAP_FINE	3
 
-/* Points of all series together, and of one */
+/* Maximum number of points of all series, and of one series */
 #define POINTS_ALL	60000
 #define POINTS_MAX	1500
 #define POINTS_MIN	50
 
-/* Rows of hot regions in all, but at least one of each target and class */
+/* Maximum number of rows of hot regions, but at least one for each target and class */
 #define HOT_ROWS	600
 
 /**
  * struct html - state of the view
  * @maps:	heatmaps
  * @kept:	sizes and names
- * @curves:	working sets against windows
+ * @curves:	working sets by window
  * @slowdown:	cost of refaults
  * @summary:	the view summary
  * @peaks:	the view peaks
  * @hot:	the view hot
- * @hot_options: its options
+ * @hot_options: options of the view hot
  * @who:	who touched memory
  */
 struct html {
@@ -323,7 +323,7 @@ static void html_record(struct report *rp, const struct wsmon_record *rec)
 	maps_record(((struct html *)rp->data)->maps, rp, rec);
 }
 
-/* End a view. Return: what it prints, malloc()ed */
+/* Ends a view. Return: its output, malloc()ed */
 static char *end_view(struct report *view)
 {
 	char *text = NULL;
@@ -335,7 +335,7 @@ static char *end_view(struct report *view)
 	return text;
 }
 
-/* End a view that prints lines of JSON */
+/* Ends a view that prints lines of JSON */
 static void put_view(const char *key, struct report *view)
 {
 	char *text = end_view(view);
@@ -393,7 +393,7 @@ static void put_events(const struct report *rp, struct html *h)
 	const struct events *ev = &h->maps->events;
 	char *text;
 
-	/* in JSON, it prints no message that there are none */
+	/* in JSON, the view prints no message about missing peaks */
 	if (!ev->peaks.nr && !ev->nr_marks)
 		h->peaks.out.format = TABLE_JSON;
 	text = end_view(&h->peaks);
@@ -407,8 +407,8 @@ static void put_events(const struct report *rp, struct html *h)
 
 /**
  * struct point - adjacent rows of a series, drawn as one
- * @t:		time of the last one
- * @bytes:	their mean
+ * @t:		time of the last row
+ * @bytes:	mean size
  * @low:	the lowest lower end
  * @high:	the highest upper end
  */
@@ -478,7 +478,7 @@ static void put_series(const struct report *rp, const char *key,
 	puts("],");
 }
 
-/* Of all rows, not of the fewer points of a series. @rows are sorted by size */
+/* Prints percentiles of all rows, not of the fewer points of a series. @rows are sorted by size */
 static void put_percentiles(const struct wsmon_wss_rows *rows)
 {
 	static const unsigned int percent[] = { 0, 25, 50, 75, 95, 100 };
@@ -518,7 +518,10 @@ static void put_section(const struct heatmap *m, const struct section *b)
 	fputs("]}", stdout);
 }
 
-/* One character for each cell: the root of its share; '.': not mapped, '/': not observed */
+/*
+ * Prints one character for each cell: the square root of its share; '.': not mapped, '/': not
+ * observed
+ */
 static void put_cells(const struct heatmap *m)
 {
 	static const char level[] =
@@ -623,7 +626,7 @@ REPORT_VIEW(html_view) = {
 	.name = "html",
 	.help = "A page of charts for a browser",
 	.takes = TAKES_CLASS | TAKES_WINDOW | TAKES_PAGE,
-	.whole = true,	/* as peaks */
+	.whole = true,	/* as for the view peaks */
 	.check = html_check,
 	.begin = html_begin,
 	.scan = html_scan,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * idle.c - "wsmo report idle": memory by how long it was not used, at the end
+ * idle.c - "wsmo report idle": memory by the time since its last use, at the end of the recording
  *
- * Memory not used since watching began has a column of its own, because it is unknown for how
- * long it had not been used before.
+ * Memory not used since watching began has its own column, because its last use is unknown.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +17,7 @@
 #include "libwsmon/wsmon_records.h"
 #include "report.h"
 
-#define REGIONS_MAX	32768	/* in a snapshot */
+#define REGIONS_MAX	32768	/* maximum number in a snapshot */
 
 /* Ends of the classes of age, in ms; the last class has none */
 static const __u32 ends[] = { 1000, 10000, 60000, 300000 };
@@ -68,13 +67,13 @@ static struct idle_options {
 /**
  * struct last - the last snapshot of a process
  * @pid:	the process
- * @begun_ns:	when watching the process began, 0 if unknown yet
+ * @begun_ns:	when watching the process began; 0: unknown yet
  * @time_ns:	time of the snapshot
  * @interval_ns: length of its interval
- * @rss:	resident bytes then, 0 if unknown
+ * @rss:	resident bytes at that time; 0: unknown
  * @region:	its regions
- * @nr:		their number
- * @room:	regions there is memory for
+ * @nr:		number of regions
+ * @room:	number of regions allocated
  */
 struct last {
 	__u32 pid;
@@ -86,7 +85,7 @@ struct last {
 	size_t nr, room;
 };
 
-/** struct row - sums of a class or mapping; @index: of the mapping's area, else 0 */
+/** struct row - sums of a class or mapping; @index is of the mapping's area, else 0 */
 struct row {
 	__u32 class, index;
 	double mapped, used, idle[AGES], unused;
@@ -119,7 +118,7 @@ static void take_snapshot(const struct report *rp, const struct wsmon_rec_snapsh
 		l->begun_ns = s->rec.time_ns - s->interval_ns;
 	if (!filter_wants(&rp->filter, &s->rec))
 		return;
-	/* a forged file could have gigabytes of packed regions of one time */
+	/* a forged file could have gigabytes of packed regions with one time */
 	if (s->rec.time_ns != l->time_ns || !s->first || l->nr >= REGIONS_MAX)
 		l->nr = 0;
 	l->time_ns = s->rec.time_ns;
@@ -132,7 +131,7 @@ static void take_snapshot(const struct report *rp, const struct wsmon_rec_snapsh
 	l->nr += s->nr;
 }
 
-/* A new program has new memory */
+/* Takes a TARGET record. A new program has new memory */
 static void take_target(struct idle *v, const struct wsmon_rec_target *rec)
 {
 	struct last *l = sorted_get(&v->lasts, &(struct last){ .pid = rec->pid });
@@ -164,7 +163,7 @@ static __u64 watched(const struct last *l)
 	return l->time_ns > l->begun_ns ? l->time_ns - l->begun_ns : 0;
 }
 
-/* The share of a region is in use; the rest has been idle since the share last changed */
+/* Adds a region: a share of it is in use; the rest has been idle since the share last changed */
 static void add(struct row *row, const struct last *l, const struct wsmon_region_entry *e)
 {
 	double size = e->end - e->start, share = (double)e->share / WSMON_SHARE_ONE;
@@ -172,7 +171,7 @@ static void add(struct row *row, const struct last *l, const struct wsmon_region
 
 	row->mapped += size;
 	row->used += size * share;
-	/* the first share is known only at the end of the first interval */
+	/* the first share is known only after the first interval */
 	if (e->age_ms * NSEC_PER_MSEC + 3 * l->interval_ns / 2 >= watched(l)) {
 		row->unused += size * (1 - share);
 		return;
@@ -237,7 +236,7 @@ static void print_last(const struct report *rp, struct table *table, const struc
 	free(rows.base);
 }
 
-/* Explain UNUSED and ABSENT below the table */
+/* Explains UNUSED and ABSENT below the table */
 static void explain(const struct report *rp)
 {
 	const struct idle *v = rp->data;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * plot.c - pictures by gnuplot
- */
+/* plot.c - pictures by gnuplot */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

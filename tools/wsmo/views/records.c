@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * records.c - "wsmo report records": which types of records a recording is made of
- */
+/* records.c - "wsmo report records": which types of records a recording is made of */
 #include <stdlib.h>
 
 #include "core/cli.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * regions.c - "wsmo report regions": the regions of each snapshot
- */
+/* regions.c - "wsmo report regions": the regions of each snapshot */
 #include <stdlib.h>
 
 #include "collect.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * report.c - "wsmo report": finds the view, parses its command line and runs it
- */
+/* report.c - "wsmo report": finds the view, parses its command line and runs it */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * report.h - a view of a recording, and one run of it
- */
+/* report.h - a view of a recording, and one run of it */
 #ifndef WSMO_REPORT_H
 #define WSMO_REPORT_H
 
@@ -16,8 +14,8 @@ struct report_view;
  * struct output - where and how a view prints
  * @f:		the file for text
  * @format:	format of tables
- * @picture:	its file is named by -o, NULL without; its size is 0 without --size, and in
- *		characters without a file
+ * @picture:	file as named by -o, NULL without -o; size as given by --size, 0 without --size, in
+ *		characters without -o
  */
 struct output {
 	FILE *f;
@@ -32,16 +30,16 @@ struct output {
  * @view:	the view
  * @options:	the view's own options
  * @file:	the recording; "-" is standard input
- * @filter:	says which records are wanted
- * @out:	where to print
+ * @filter:	the wanted part of the recording
+ * @out:	where and how to print
  * @reader:	reads the recording
  * @windows_seen: bit n: window n of @filter was recorded
- * @of_cgroup:	a cgroup was recorded as a whole: no process has figures of its own
- * @any:	the recording has something to show
- * @processes:	number of processes in TARGET records; @pids has the first of them
+ * @of_cgroup:	a cgroup was recorded as a whole, so processes have no figures of their own
+ * @any:	the recording has records to show
+ * @processes:	number of processes in TARGET records; @pids has the first ones
  * @first_ns, @last_ns: times of the first and last record
- * @cut:	the recording ends inside a record; known at the end
- * @failed:	the view failed, and has printed a message
+ * @cut:	the recording ends inside a record; valid after the last record
+ * @failed:	the view failed, after a message
  * @data:	state of the view
  */
 struct report {
@@ -62,7 +60,7 @@ struct report {
 	void *data;
 };
 
-/* In struct report_view.takes: the options that several views share */
+/* struct report_view.takes: options that several views share */
 #define TAKES_CLASS	0x01	/* --class */
 #define TAKES_WINDOW	0x02	/* --window */
 #define TAKES_FORMAT	0x04	/* --json, --csv and --raw */
@@ -73,23 +71,22 @@ struct report {
 /**
  * struct report_view - a view
  * @order:	place in the list of views, unique; the first view is the default
- * @name:	its name on the command line
- * @help:	one line for the help text
+ * @name:	name on the command line
+ * @help:	one line of the help text
  * @takes:	TAKES_*
- * @own:	its own options, or NULL
- * @options:	what they set, with the defaults
+ * @own:	the view's own options, or NULL
+ * @options:	structure that the own options set, with the defaults
  * @of_processes: shows figures of processes, which recordings of a cgroup lack
  * @no_snapshots: skip snapshots, which is much faster
- * @whole:	also needs records of times outside --time
+ * @whole:	needs records outside --time, too
  * @shows_all:	shows records of any type
- * @shows_memory: shows PROC and STATS records, unless there is --class
- * @check:	NULL, or rejects options that do not go together
+ * @shows_memory: shows PROC and STATS records, except with --class
+ * @check:	rejects options that do not go together; may be NULL
  * @begin:	called after the header was read
- * @scan:	NULL, or called for each record of a first reading; the recording is then
- *		read twice
+ * @scan:	called for each record of a first reading. NULL: the recording is read only once
  * @scanned:	called between the two readings
- * @record:	called for each record, even if the filter does not want it. Only the head
- *		and the pid of an unwanted snapshot are valid
+ * @record:	called for all records, unwanted ones included. Of an unwanted snapshot only the
+ *		head and the pid are valid
  * @end:	called after the last record; frees @data
  */
 struct report_view {
@@ -114,10 +111,10 @@ struct report_view {
 
 /**
  * REPORT_VIEW() - define a view, which registers itself
- * @var: its name in the file
+ * @var: name of the variable
  *
- * The linker collects pointers to all views in a section, for report.c. The program that has
- * "wsmo report" links this whole folder, whether or not anything refers to a view.
+ * The linker collects pointers to all views in a section, for report.c. The program with "wsmo
+ * report" links this whole folder, even views that nothing refers to.
  */
 #define REPORT_VIEW(var)								\
 	static const struct report_view var;						\
@@ -128,13 +125,13 @@ struct report_view {
 /** report_find() - find a view by its name; NULL if there is none */
 const struct report_view *report_find(const char *name);
 
-/** report_init() - prepare to print all of the default file to standard output */
+/** report_init() - prepare to print the whole default file to standard output */
 void report_init(struct report *rp, const struct report_view *view);
 
-/* For struct sizing_choice */
+/* Options that set a struct sizing_choice */
 extern const struct option_desc sizing_options[];
 
-/* For struct report: -i and -p; --time; --class; --window */
+/* Options that set a struct report: -i and -p; --time; --class; --window */
 extern const struct option_desc recording_options[];
 extern const struct option_desc time_options[];
 extern const struct option_desc class_options[];
@@ -142,20 +139,20 @@ extern const struct option_desc window_options[];
 
 /**
  * report_run() - read @rp->file for @rp->view
- * @file: NULL, or the file that gets the output; it appears when it is complete
+ * @file: gets the output, and appears when complete; NULL: standard output
  *
- * Return: exit status, after a message if it is not WSMO_OK
+ * Return: exit status, if not WSMO_OK after a message
  */
 int report_run(struct report *rp, const char *file);
 
-/** report_table() - begin a table of the view's output */
+/** report_table() - begin a table in the view's format */
 static inline struct table *report_table(const struct report *rp,
 					 const struct table_desc *desc)
 {
 	return table_new_on(rp->out.f, desc, rp->out.format);
 }
 
-/** text_or_none() - Return: the text, NULL also if it is empty */
+/** text_or_none() - replace an empty text by NULL */
 static inline const char *text_or_none(const char *s)
 {
 	return s && *s ? s : NULL;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * run.c - reads a recording for a view, once or twice
- */
+/* run.c - reads a recording for a view, once or twice */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

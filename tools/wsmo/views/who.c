@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * who.c - "wsmo report who": which threads and functions touch what memory
- */
+/* who.c - "wsmo report who": which threads and functions touch what memory */
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wss.c - "wsmo report wss": each working set size with its interval, and
- * percentiles of them
+ * wss.c - "wsmo report wss": each working set size with its interval, and percentiles of them
  *
  * A group has its total, and rows of the processes that were named as targets. JSON, CSV and
  * --raw rows are printed as they come. For bars, percentiles, another order and pictures all rows
