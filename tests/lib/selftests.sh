@@ -10,7 +10,7 @@ declare -A selftests=(
 	[6.12]="accuracy unused gone act hot limits/sizing processes stacks start"
 	[6.1]="act_huge buffer checkout export group input lifecycle once peaks readers secondary"
 	[newest]="cgroup children device pace regions who/who wsmo"
-	[debug]="who/who device lifecycle"
+	[debug]="device lifecycle"
 )
 
 # selftests_of KERNEL: the names of its selftests
