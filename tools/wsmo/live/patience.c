@@ -403,7 +403,7 @@ static ssize_t ask_file(struct patient *p, const struct request *rq, size_t size
 static struct patient *open_file(__u32 pid, int dir, const char *name, bool text)
 {
 	size_t size = strlen(name) + 1;
-	struct request rq;
+	static struct request rq;
 	struct patient *p;
 	ssize_t n = 0;
 	int err;
@@ -445,11 +445,12 @@ struct patient *patient_open(__u32 pid, int dir, const char *name)
 
 void patient_close(struct patient *p)
 {
-	static const struct request rq = { .what = CLOSE };
+	static struct request rq;
 
 	if (!p)
 		return;
 	if (p->helper) {
+		rq.what = CLOSE;
 		if (!p->text || !p->ended)
 			send_request(p->helper, &rq, 0, -1);
 		p->helper->busy = false;
@@ -461,7 +462,7 @@ void patient_close(struct patient *p)
 
 ssize_t patient_pread(struct patient *p, void *to, size_t size, __u64 at, size_t ahead)
 {
-	struct request rq;
+	static struct request rq;
 	ssize_t n;
 
 	if (p->fd >= 0)
