@@ -184,7 +184,7 @@ help:
 	@echo 'make man        the manual pages, in out/man'
 	@echo 'make uninstall  remove them'
 	@echo 'make demo       see it work in a virtual machine (DEMO=host: here)'
-	@echo 'make test       the tests that need no virtual machine and little time: two minutes'
+	@echo 'make test       the tests that need no virtual machine and little time: about two minutes'
 	@echo 'make check      the tests, in virtual machines where they need one'
 	@echo 'make check-all  each selftest on each kernel, other kernels, packages; long'
 	@echo 'make check-debug  KUnit and stress tests, in a kernel with every checker'
