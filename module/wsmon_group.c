@@ -672,6 +672,7 @@ static void group_check(struct wsmon_session *ss, const struct wsmon_interval *i
 		share_update(ss, s, mm, iv->now);
 		share_count(ss, s, mm);
 		wsmon_visit_check(ss, s, mm, false, iv->now);
+		g->went_now.late += wsmon_balance_late(&s->balance, wsmon_mm_anon(mm));
 		mmdrop(mm);
 		cond_resched();
 	}

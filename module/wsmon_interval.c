@@ -227,6 +227,7 @@ static bool interval_observe(struct wsmon_session *ss, struct wsmon_target *t,
 			t->regions.r[i].due = wsmon_region_due(&t->regions, i, &iv);
 		}
 		wsmon_walk_pass(ss, t, mm, WSMON_SAMPLE_DROP, now);
+		t->went.late = wsmon_balance_late(&t->balance, wsmon_mm_anon(mm));
 		wsmon_regions_edge(&t->regions, &iv, t->arming_ns, ktime_get_ns() - now);
 	}
 	wsmon_regions_learn(&t->regions, &iv, slept);

@@ -593,6 +593,8 @@ void wsmon_fresh_draw(struct wsmon_fresh *f, const struct wsmon_space *now,
 #define FORKS_MAX	4096U
 /* Samples may show 1 / SAMPLED_DOUBT less than the freed pages that they stand for */
 #define SAMPLED_DOUBT	8U
+/* Halves with up to this many pages enter the doubt of freed memory in full: a TiB */
+#define DOUBT_PAGES	BIT_ULL(28)
 
 static u64 above(u64 a, u64 b)
 {
@@ -676,25 +678,45 @@ struct wsmon_went wsmon_balance_end(struct wsmon_balance *b, const struct wsmon_
 }
 
 /*
+ * The variance of the pages that a half stands for, where freed memory begins or ends: the half has
+ * @n pages, the first b of which were freed, and b is uniform. Its sample is freed with probability
+ * p = b / n, so n pages count instead of b with variance n^2 p (1 - p): in the mean n^2 / 6.
+ */
+static u64 gone_variance(u64 n)
+{
+	n = min(n, DOUBT_PAGES);
+	return n * n / 6;
+}
+
+/*
  * Subtract the freed pages that samples stand for, because the regions' estimate has them. But keep
  * pages in @most if their sample was not found accessed since @since: they may have been accessed
- * all the same.
+ * all the same. Also keep what the samples may have counted too much, with 95 % confidence, and pages
+ * that were freed while the samples were looked at.
  */
 static struct wsmon_went gone_unsampled(struct wsmon_went went, u64 since,
 					const struct wsmon_regions *rs,
 					const struct wsmon_space *sp)
 {
-	u64 there = 0, unseen = 0;
-	u32 i, h;
+	u64 there = 0, unseen = 0, var = 0, before = 0;
+	u32 i, h, area = U32_MAX;
+	bool in = false;
 
 	for (i = 0; went.most && i < rs->nr; i++) {
 		const struct wsmon_region *r = &rs->r[i];
 
 		wsmon_loop_resched(i);
-		if (!r->went || !wsmon_class_is_anon(sp->area[r->area].class))
+		if (!wsmon_class_is_anon(sp->area[r->area].class))
 			continue;
-		for (h = 0; h < 2; h++) {
-			if (!(r->went & BIT(h)))
+		for (h = 0; h < 2 && r->n[h]; h++) {
+			bool gone = r->went & BIT(h);
+
+			if (area == r->area && gone != in)
+				var = min(var + gone_variance(max(before, r->n[h])), BIT_ULL(62));
+			area = r->area;
+			before = r->n[h];
+			in = gone;
+			if (!gone)
 				continue;
 			there += r->n[h];
 			if (r->s[h].seen_ns <= since)
@@ -702,6 +724,7 @@ static struct wsmon_went gone_unsampled(struct wsmon_went went, u64 since,
 		}
 	}
 	went.least = above(went.least, there + there / SAMPLED_DOUBT);
+	unseen = min(there, unseen + 2 * wsmon_sqrt_up(var) + went.late);
 	went.most = max(went.least, min(went.most, above(went.most, there) + unseen));
 	return went;
 }

@@ -239,7 +239,7 @@ static void check_within(u32 k, u64 least, u64 most)
 
 static void add(u64 least, u64 most)
 {
-	wsmon_gone_add(&gone, &iv, (struct wsmon_went){ least, most }, &rs, &space);
+	wsmon_gone_add(&gone, &iv, (struct wsmon_went){ least, most, 0 }, &rs, &space);
 }
 
 static void next(void)
@@ -266,6 +266,28 @@ static void samples_knew_some_of_it(void)
 	regions[1].went = 1;
 	add(30, 50);
 	check_within(0, 0, 50);
+	/* freed memory ends somewhere near the middle: variance 100^2 / 6 */
+	sampled(WSMON_CLASS_ANON);
+	regions[0].went = 1;
+	regions[0].s[0].seen_ns = 1050;
+	add(0, 100);
+	check_within(0, 0, 2 * 41);
+	/* where a mapping ends, it is known where freed memory ends */
+	sampled(WSMON_CLASS_ANON);
+	regions[0].went = 3;
+	regions[0].s[0].seen_ns = 1050;
+	regions[0].s[1].seen_ns = 1050;
+	add(0, 210);
+	check_within(0, 0, 10);
+	/* ten pages were freed after the count, but before the look at their samples */
+	sampled(WSMON_CLASS_ANON);
+	regions[0].went = 3;
+	regions[0].s[0].seen_ns = 1050;
+	regions[0].s[1].seen_ns = 1050;
+	counts.anon = balance.begin.anon - 10;
+	wsmon_gone_add(&gone, &iv, (struct wsmon_went){ 0, 210, wsmon_balance_late(&balance, counts.anon) },
+		       &rs, &space);
+	check_within(0, 0, 20);
 	/* files are separate */
 	sampled(WSMON_CLASS_FILE);
 	regions[0].went = 3;
@@ -358,7 +380,7 @@ static void estimates_include_it(void)
 	wss[WSMON_CLASS_ALL] = (struct wsmon_wss){ 100, 90, 120, 1000, 0 };
 	wss[WSMON_WSS_REST] = (struct wsmon_wss){ 50, 40, 70, 75, 0 };
 	wss[WSMON_CLASS_TEXT] = (struct wsmon_wss){ 50, 40, 70, 300, 0 };
-	wsmon_wss_add_went(wss, (struct wsmon_went){ 10, 30 });
+	wsmon_wss_add_went(wss, (struct wsmon_went){ 10, 30, 0 });
 	CHECK(wss[0].pages == 110 && wss[0].low == 90 && wss[0].high == 150 && wss[0].mapped == 1000,
 	      "%llu %llu %llu", wss[0].pages, wss[0].low, wss[0].high);
 	CHECK(wss[WSMON_WSS_REST].high == 100 && wss[WSMON_WSS_REST].mapped == 100, "%llu",
@@ -368,7 +390,7 @@ static void estimates_include_it(void)
 	CHECK(wss[WSMON_CLASS_ANON].high == 30, "%llu", wss[WSMON_CLASS_ANON].high);
 	CHECK(!wss[WSMON_CLASS_HEAP].high, "%llu", wss[WSMON_CLASS_HEAP].high);
 	wss[WSMON_CLASS_HEAP].mapped = 5;
-	wsmon_wss_add_went(wss, (struct wsmon_went){ 10, 30 });
+	wsmon_wss_add_went(wss, (struct wsmon_went){ 10, 30, 0 });
 	CHECK(wss[WSMON_CLASS_HEAP].high == 30 && !wss[WSMON_CLASS_HEAP].pages, "%llu",
 	      wss[WSMON_CLASS_HEAP].high);
 }

@@ -84,6 +84,28 @@ static size_t truth_now(long long now)
 	return sum;
 }
 
+/*
+ * Write the truth at @now. With "freed" also write each step down before it, when memory left the
+ * window. (Memory that is new may have come after that.)
+ */
+static void write_truth(FILE *truth, long long now)
+{
+	static long long before;
+
+	for (unsigned int i = 0; before && is("freed") && i < LATEST; i++) {
+		/* the oldest is first */
+		long long left = latest[(nr + i) % LATEST].used + WINDOW;
+
+		if (left <= before || left > now)
+			continue;
+		fprintf(truth, "truth %lld %zu 0\n", left - 1, truth_now(left - 1));
+		fprintf(truth, "truth %lld %zu 0\n", left, truth_now(left));
+	}
+	before = now;
+	fprintf(truth, "truth %lld %zu 0\n", now, truth_now(now));
+	fflush(truth);
+}
+
 /* Use new memory, and give it back. */
 static void use_and_give_back(void)
 {
@@ -174,10 +196,8 @@ int main(int argc, char **argv)
 			err(1, "mprotect");
 		use(mem, hot);
 		/* the window of a truth is a second at most */
-		if (now_ns() - begin > 2 * WINDOW) {
-			fprintf(truth, "truth %lld %zu 0\n", now_ns(), truth_now(now_ns()));
-			fflush(truth);
-		}
+		if (now_ns() - begin > 2 * WINDOW)
+			write_truth(truth, now_ns());
 		sleep_until(begin + round * 37 * MSEC);
 		use(mem, hot);
 	}
