@@ -39,8 +39,8 @@ struct wsmon_counts {
  * struct wsmon_went - bounds of the number of pages that were freed
  * @least:	at least this many pages appeared and were freed
  * @most:	at most this many pages were freed
- * @late:	so many more were freed while samples were looked at afterwards, which may have shown
- *		these pages instead of others: they are in the next interval's @most
+ * @late:	this many more were freed afterwards, while samples and mappings were looked at.
+ *		They may be new memory that was used, or may have shown in samples
  */
 struct wsmon_went {
 	u64 least;
@@ -73,10 +73,13 @@ struct wsmon_balance {
 void wsmon_balance_look(struct wsmon_balance *b, u64 anon);
 struct wsmon_went wsmon_balance_end(struct wsmon_balance *b, const struct wsmon_counts *now);
 
-/* The decrease from wsmon_balance_end() to @anon pages: see @late of struct wsmon_went */
-static inline u64 wsmon_balance_late(const struct wsmon_balance *b, u64 anon)
+/* Like wsmon_balance_look(); return: the decrease since the last look or wsmon_balance_end() */
+static inline u64 wsmon_balance_late(struct wsmon_balance *b, u64 anon)
 {
-	return b->begin.anon - min(b->begin.anon, anon);
+	u64 before = b->fell;
+
+	wsmon_balance_look(b, anon);
+	return b->fell - before;
 }
 
 /* Entries for freed pages; if the longest window has more intervals, each entry sums several */

@@ -315,6 +315,9 @@ static void share_count(struct wsmon_session *ss, struct wsmon_share *s, struct 
 	struct wsmon_went went;
 
 	wsmon_counts_read(ss, s->member, mm, s->minors, ss->group->wss[0], &counts);
+	/* faults and pages have to be of the same moment: the other members took a while */
+	if (s->balance.churn)
+		counts.faults = wsmon_member_minors(s->member, mm);
 	went = wsmon_balance_end(&s->balance, &counts);
 	ss->group->went_now.least += went.least;
 	ss->group->went_now.most += went.most;
@@ -564,6 +567,17 @@ static bool group_may_read(const struct wsmon_session *ss, const struct wsmon_sh
 }
 
 /*
+ * Tell whether mappings that seem not to have changed have to be read again. A program that frees
+ * memory may have replaced a mapping by one of the same size.
+ */
+static bool share_is_old(const struct wsmon_session *ss, const struct wsmon_share *s, u64 now)
+{
+	bool frees = s->balance.suspect && group_may_read(ss, s);
+
+	return now - s->read_ns >= (frees ? 1 : REREAD) * ss->mon->attrs.update_us * NSEC_PER_USEC;
+}
+
+/*
  * Read the mappings of a share if they changed. If that has to wait, or fails, the growth of its
  * resident memory counts as unknown.
  */
@@ -574,8 +588,7 @@ static void share_update(struct wsmon_session *ss, struct wsmon_share *s, struct
 	u64 start = ktime_get_ns(), rss = get_mm_rss(mm), known = s->known_ns;
 	bool first = !s->read;
 
-	if (!first && s->stamp == wsmon_vaddr_stamp(mm) &&
-	    now - s->read_ns < REREAD * ss->mon->attrs.update_us * NSEC_PER_USEC) {
+	if (!first && s->stamp == wsmon_vaddr_stamp(mm) && !share_is_old(ss, s, now)) {
 		s->known_ns = now;
 		return;
 	}
@@ -705,6 +718,7 @@ static void group_sample_fresh(struct wsmon_session *ss, struct wsmon_fresh *f, 
 		if (!s)
 			continue;
 		wsmon_visit_fresh(ss, s, mm, f, seen, false);
+		g->went_now.late += wsmon_balance_late(&s->balance, wsmon_mm_anon(mm));
 		mmdrop(mm);
 		cond_resched();
 	}

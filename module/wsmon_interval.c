@@ -174,6 +174,11 @@ static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
 		memset(f, 0, sizeof(*f));
 		f->pages[WSMON_CLASS_MIXED] = t->blind;
 	}
+	t->went.late = wsmon_balance_late(&t->balance, wsmon_mm_anon(mm));
+	wsmon_gone_add(&t->gone_past, iv, t->went, &t->regions, &t->space);
+	/* do not pass NULL: that would take the sum of all members, which is the group's */
+	if (t->member)
+		wsmon_gone_left(&t->gone_past, wsmon_members_left(ss, t->member));
 	start = ktime_get_ns();
 	for (k = 0; k < ss->mon->attrs.nr_windows; k++) {
 		/* in a window that covers the target's whole life, all of its memory is new */
@@ -227,16 +232,11 @@ static bool interval_observe(struct wsmon_session *ss, struct wsmon_target *t,
 			t->regions.r[i].due = wsmon_region_due(&t->regions, i, &iv);
 		}
 		wsmon_walk_pass(ss, t, mm, WSMON_SAMPLE_DROP, now);
-		t->went.late = wsmon_balance_late(&t->balance, wsmon_mm_anon(mm));
 		wsmon_regions_edge(&t->regions, &iv, t->arming_ns, ktime_get_ns() - now);
 	}
 	wsmon_regions_learn(&t->regions, &iv, slept);
 	wsmon_runs_learn(&t->regions, &t->space);
 	changed = target_read_mappings(ss, t, mm, now);
-	wsmon_gone_add(&t->gone_past, &iv, t->went, &t->regions, &t->space);
-	/* do not pass NULL: that would take the sum of all members, which is the group's */
-	if (t->member)
-		wsmon_gone_left(&t->gone_past, wsmon_members_left(ss, t->member));
 	interval_estimate(ss, t, mm, changed, since, &iv);
 	wsmon_regions_note(&t->regions, &iv);
 	if (changed)

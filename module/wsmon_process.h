@@ -189,6 +189,7 @@ struct mm_struct *wsmon_target_mm(struct wsmon_target *t, bool *changed);
 #define WSMON_MAJORS_FEW	64
 
 struct mm_struct *wsmon_member_mm(const struct wsmon_member *m, u64 *exec_id);
+u64 wsmon_member_minors(const struct wsmon_member *m, const struct mm_struct *mm);
 bool wsmon_member_slept(const struct wsmon_member *m, const struct mm_struct *mm, u64 *ran,
 			u64 *majors, u64 *minors);
 bool wsmon_member_mm_shared(const struct wsmon_member *m, const struct mm_struct *mm);

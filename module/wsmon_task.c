@@ -263,6 +263,12 @@ bool wsmon_member_slept(const struct wsmon_member *m, const struct mm_struct *mm
 	return slept;
 }
 
+/** wsmon_member_minors - count a member's minor faults; U64_MAX: unknown */
+u64 wsmon_member_minors(const struct wsmon_member *m, const struct mm_struct *mm)
+{
+	return threads_look(m->pid, mm, true).minors;
+}
+
 /*
  * Does anyone use the mm, such as a vfork() child, besides the @nr threads and the references
  * that sessions keep for this process? References that sessions keep for such a child count.

@@ -691,8 +691,8 @@ static u64 gone_variance(u64 n)
 /*
  * Subtract the freed pages that samples stand for, because the regions' estimate has them. But keep
  * pages in @most if their sample was not found accessed since @since: they may have been accessed
- * all the same. Also keep what the samples may have counted too much, with 95 % confidence, and pages
- * that were freed while the samples were looked at.
+ * all the same. Also keep what the samples may have counted too much, with 95 % confidence.
+ * What was freed later may have shown in samples, and add to the working set, too.
  */
 static struct wsmon_went gone_unsampled(struct wsmon_went went, u64 since,
 					const struct wsmon_regions *rs,
@@ -702,7 +702,9 @@ static struct wsmon_went gone_unsampled(struct wsmon_went went, u64 since,
 	u32 i, h, area = U32_MAX;
 	bool in = false;
 
-	for (i = 0; went.most && i < rs->nr; i++) {
+	if (!went.most)
+		return went;
+	for (i = 0; i < rs->nr; i++) {
 		const struct wsmon_region *r = &rs->r[i];
 
 		wsmon_loop_resched(i);
@@ -726,6 +728,8 @@ static struct wsmon_went gone_unsampled(struct wsmon_went went, u64 since,
 	went.least = above(went.least, there + there / SAMPLED_DOUBT);
 	unseen = min(there, unseen + 2 * wsmon_sqrt_up(var) + went.late);
 	went.most = max(went.least, min(went.most, above(went.most, there) + unseen));
+	/* what existed when the interval ended may have been used in it */
+	went.most += went.late;
 	return went;
 }
 

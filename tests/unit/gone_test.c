@@ -284,10 +284,10 @@ static void samples_knew_some_of_it(void)
 	regions[0].went = 3;
 	regions[0].s[0].seen_ns = 1050;
 	regions[0].s[1].seen_ns = 1050;
-	counts.anon = balance.begin.anon - 10;
-	wsmon_gone_add(&gone, &iv, (struct wsmon_went){ 0, 210, wsmon_balance_late(&balance, counts.anon) },
-		       &rs, &space);
-	check_within(0, 0, 20);
+	wsmon_gone_add(&gone, &iv, (struct wsmon_went){
+		0, 210, wsmon_balance_late(&balance, balance.last - 10) }, &rs, &space);
+	check_within(0, 0, 10 + 10 + 10);
+	CHECK(!wsmon_balance_late(&balance, balance.last + 5), "a rise");
 	/* files are separate */
 	sampled(WSMON_CLASS_FILE);
 	regions[0].went = 3;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Output of wsmo: standard output, links, pipes, devices, files of others, and remains."""
+import fcntl
 import os
 import resource
 import signal
@@ -406,3 +407,26 @@ def test_stuck():
                 ok(wait_for(lambda: not os.path.exists("/proc/%d" % int(d.read("pid"))), 5), "  and its command")
             os.close(reader)
             os.close(writer)
+
+
+def test_slow():
+    """A reader that takes some bytes each second is waited for."""
+    with fake() as (d, m):
+        reader, writer = os.pipe()
+        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+        os.write(writer, bytes(4096))
+        p = subprocess.Popen([WSMO, "record", "--debugfs", m.dir.name, "-o", "-", "-p", str(os.getpid())],
+                             env=ENV, stdout=writer, stderr=subprocess.DEVNULL)
+        os.close(writer)
+        m.running.wait(20)
+        time.sleep(1)
+        p.send_signal(signal.SIGINT)
+        got = b""
+        while p.poll() is None:
+            # as much as wsmo writes at once fits again
+            got += os.read(reader, 4096)
+            time.sleep(0.9)
+        got += os.read(reader, 1 << 20)
+        os.close(reader)
+        ok(p.returncode == 0 and got[4096:] and not got[4096:].strip(b"\0") == b"",
+           "SIGINT waits for a reader that is slow", p.returncode, len(got))

@@ -39,7 +39,8 @@ static volatile sig_atomic_t over;
 static size_t size, hot, at, chunk = MIB;
 static char *mem, *room;
 static const char *how;
-static struct { long long used; size_t bytes; } latest[LATEST];
+/* memory that was given back: when it was used first and last */
+static struct { long long begun, used; size_t bytes; } latest[LATEST];
 static unsigned int nr;
 
 static void stop(int sig)
@@ -74,41 +75,51 @@ static void use(char *p, size_t bytes)
 		*(volatile unsigned long *)(p + i) = i;
 }
 
-/* Memory used within the window; each page counts once */
-static size_t truth_now(long long now)
+/* Memory used within the window before @now; each page counts once */
+static size_t truth_at(long long now)
 {
 	size_t sum = hot;
 
 	for (unsigned int i = 0; i < LATEST; i++)
-		sum += latest[i].used > now - WINDOW ? latest[i].bytes : 0;
+		if (latest[i].begun <= now && latest[i].used > now - WINDOW)
+			sum += latest[i].bytes;
 	return sum;
 }
 
-/*
- * Write the truth at @now. With "freed" also write each step down before it, when memory left the
- * window. (Memory that is new may have come after that.)
- */
+/* Write the truth before and after it changes at @when, if that was since @before. */
+static void write_step(FILE *truth, long long before, long long when, long long now)
+{
+	if (when <= before || when > now)
+		return;
+	fprintf(truth, "truth %lld %zu 0\n", when - 1, truth_at(when - 1));
+	fprintf(truth, "truth %lld %zu 0\n", when, truth_at(when));
+}
+
+/* Write the truth at @now, and each step since the last call, in order of time. */
 static void write_truth(FILE *truth, long long now)
 {
 	static long long before;
+	long long begun = latest[(nr - 1) % LATEST].begun, last = before;
 
-	for (unsigned int i = 0; before && is("freed") && i < LATEST; i++) {
-		/* the oldest is first */
+	/* the oldest is first; the newest is the only one that may have begun since */
+	for (unsigned int i = 0; before && i < LATEST; i++) {
 		long long left = latest[(nr + i) % LATEST].used + WINDOW;
 
-		if (left <= before || left > now)
-			continue;
-		fprintf(truth, "truth %lld %zu 0\n", left - 1, truth_now(left - 1));
-		fprintf(truth, "truth %lld %zu 0\n", left, truth_now(left));
+		if (left > begun && last < begun) {
+			write_step(truth, last, begun, now);
+			last = begun;
+		}
+		write_step(truth, last, left, now);
 	}
 	before = now;
-	fprintf(truth, "truth %lld %zu 0\n", now, truth_now(now));
+	fprintf(truth, "truth %lld %zu 0\n", now, truth_at(now));
 	fflush(truth);
 }
 
 /* Use new memory, and give it back. */
 static void use_and_give_back(void)
 {
+	long long begun = now_ns();
 	char *p = room + at;
 
 	at = (at + chunk) % ROOM;
@@ -119,7 +130,7 @@ static void use_and_give_back(void)
 	use(p, chunk);
 	sleep_until(now_ns() + 20 * MSEC);
 	use(p, chunk);
-	latest[nr++ % LATEST] = (typeof(*latest)){ now_ns(), chunk };
+	latest[nr++ % LATEST] = (typeof(*latest)){ begun, now_ns(), chunk };
 	if (is("returned") ? madvise(p, chunk, MADV_DONTNEED) : munmap(p, chunk))
 		err(1, "giving it back");
 }
@@ -131,7 +142,7 @@ static void give_back_old(void)
 		return;
 	size -= chunk;
 	hot = size;
-	latest[nr++ % LATEST] = (typeof(*latest)){ now_ns(), chunk };
+	latest[nr++ % LATEST] = (typeof(*latest)){ 0, now_ns(), chunk };
 	if (munmap(mem + size, chunk))
 		err(1, "munmap");
 }

@@ -477,9 +477,10 @@ static char *no_formula(char *buf)
 	return buf;
 }
 
+/* Quotes a semicolon, too: where a comma is the decimal point, spreadsheets separate cells by it */
 static void csv_text(FILE *f, const char *s)
 {
-	if (!s[strcspn(s, ",\"")]) {
+	if (!s[strcspn(s, ",;\"")]) {
 		fputs(s, f);
 		return;
 	}
