@@ -459,7 +459,12 @@ MUTATIONS = [
     ("what_went_unseen_was_not_used", None, UNIT, [
         (GONE, "above(went.most, there) + unseen)", "above(went.most, there))")]),
     ("files_that_went_are_given_back", None, UNIT, [
-        (GONE, "if (!r->went || !wsmon_class_is_anon(sp->area[r->area].class))", "if (!r->went)")]),
+        (GONE, "if (!wsmon_class_is_anon(sp->area[r->area].class))\n			continue;\n		for (h = 0",
+         "if (!sp->nr_area)\n			continue;\n		for (h = 0")]),
+    ("freed_memory_ends_where_samples_say", None, UNIT, [
+        (GONE, "unseen + 2 * wsmon_sqrt_up(var) + went.late", "unseen + went.late")]),
+    ("nothing_is_freed_during_looks", None, UNIT, [
+        (GONE, "	went.most += went.late;\n", "")]),
     ("what_went_counts_for_ever", None, UNIT, [
         (GONE, "if (!wsmon_seen_within(iv, g->past[i].end_ns, k))", "if (!g->past[i].end_ns)")]),
     ("long_windows_forget_what_went", None, UNIT, [
