@@ -27,21 +27,21 @@
 
 #include "wsmon_group.h"
 
-/* The group gets 1 / GROUP_SHARE of max_regions, the targets the rest; without targets, all */
-#define GROUP_SHARE	2U
+/* The group gets 1 / GROUP_PART of max_regions, the targets the rest; without targets, all */
+#define GROUP_PART	2U
 
 /*
- * The CPU budget leaves the group min_regions for each member, up to 1 / LEAST_SHARE of its limit.
+ * The CPU budget leaves the group min_regions for each member, up to 1 / LEAST_PART of its limit.
  * With many members fewer regions would save little, because much of the cost is per member.
  */
-#define LEAST_SHARE	8U
+#define LEAST_PART	8U
 
 /* Look at up to this many pages of private memory of a member that came and went */
 #define PAST_DRAWS	128U
 
-static u32 group_share(const struct wsmon_session *ss)
+static u32 group_part(const struct wsmon_session *ss)
 {
-	return ss->nr_targets ? GROUP_SHARE : 1;
+	return ss->nr_targets ? GROUP_PART : 1;
 }
 
 static struct wsmon_group *group_alloc(const struct wsmon_session *ss)
@@ -51,9 +51,9 @@ static struct wsmon_group *group_alloc(const struct wsmon_session *ss)
 	if (!g)
 		return NULL;
 	xa_init_flags(&g->slots, XA_FLAGS_ALLOC1);
-	INIT_LIST_HEAD(&g->shares);
+	INIT_LIST_HEAD(&g->maps);
 	INIT_LIST_HEAD(&g->objects);
-	g->regions.limit = max(ss->mon->attrs.max_regions / group_share(ss), 1U);
+	g->regions.limit = max(ss->mon->attrs.max_regions / group_part(ss), 1U);
 	g->regions.budget = g->regions.limit;
 	if (wsmon_regions_alloc(&g->regions, g->regions.limit)) {
 		kvfree(g);
@@ -63,7 +63,7 @@ static struct wsmon_group *group_alloc(const struct wsmon_session *ss)
 }
 
 /* Drop the samples of a member that runs, and pay their debts to reclaim. */
-static void share_drop(struct wsmon_session *ss, struct wsmon_share *s)
+static void map_drop(struct wsmon_session *ss, struct wsmon_map *s)
 {
 	struct mm_struct *mm;
 	u64 exec_id = 0;
@@ -84,12 +84,12 @@ static void share_drop(struct wsmon_session *ss, struct wsmon_share *s)
 /** wsmon_group_leave - drop all samples of a session's group, and pay their debts to reclaim */
 void wsmon_group_leave(struct wsmon_session *ss)
 {
-	struct wsmon_share *s;
+	struct wsmon_map *s;
 
 	if (!ss->group)
 		return;
-	list_for_each_entry(s, &ss->group->shares, node) {
-		share_drop(ss, s);
+	list_for_each_entry(s, &ss->group->maps, node) {
+		map_drop(ss, s);
 		cond_resched();
 	}
 }
@@ -97,14 +97,14 @@ void wsmon_group_leave(struct wsmon_session *ss)
 /** wsmon_group_free - end the group of a session, if there is one */
 void wsmon_group_free(struct wsmon_session *ss)
 {
-	struct wsmon_share *s, *next;
+	struct wsmon_map *s, *next;
 	struct wsmon_member *m;
 
 	if (ss->group) {
 		list_for_each_entry(m, &ss->members, node)
 			WRITE_ONCE(m->shared_ns, ktime_get_ns());
-		list_for_each_entry_safe(s, next, &ss->group->shares, node) {
-			wsmon_share_free(ss->group, s);
+		list_for_each_entry_safe(s, next, &ss->group->maps, node) {
+			wsmon_map_free(ss->group, s);
 			cond_resched();
 		}
 		wsmon_group_forget(ss->group, U64_MAX);
@@ -134,12 +134,12 @@ void wsmon_group_budget(struct wsmon_session *ss, u64 regions)
 	if (!g)
 		return;
 	least = clamp_t(u64, (u64)READ_ONCE(ss->nr_members) * ss->mon->attrs.min_regions, 1,
-			g->regions.limit / LEAST_SHARE + 1);
-	g->regions.budget = clamp_t(u64, regions / group_share(ss), least, g->regions.limit);
+			g->regions.limit / LEAST_PART + 1);
+	g->regions.budget = clamp_t(u64, regions / group_part(ss), least, g->regions.limit);
 }
 
 /**
- * wsmon_group_leaves - subtract the share of a session's group, if it has one, from regions
+ * wsmon_group_leaves - subtract the part of a session's group, if it has one, from regions
  * @ss:		the session
  * @regions:	number of regions of the target, or of all targets
  *
@@ -147,20 +147,20 @@ void wsmon_group_budget(struct wsmon_session *ss, u64 regions)
  */
 u64 wsmon_group_leaves(const struct wsmon_session *ss, u64 regions)
 {
-	return ss->group ? regions - regions / GROUP_SHARE : regions;
+	return ss->group ? regions - regions / GROUP_PART : regions;
 }
 
 /*
- * Get the share of a member with its present mm; create it if need be.
- * @mmp:	set to the mm if there is a share; the caller releases it with mmdrop()
- * Return: the share; NULL if the member has ended, another member uses the same mm, or there is
- * no memory for a share.
+ * Get the map of a member with its present mm; create it if need be.
+ * @mmp:	set to the mm if there is a map; the caller releases it with mmdrop()
+ * Return: the map; NULL if the member has ended, another member uses the same mm, or there is
+ * no memory for a map.
  */
-static struct wsmon_share *group_get_share(struct wsmon_session *ss, struct wsmon_member *m,
+static struct wsmon_map *group_get_map(struct wsmon_session *ss, struct wsmon_member *m,
 					   struct mm_struct **mmp, u64 now)
 {
 	struct wsmon_group *g = ss->group;
-	struct wsmon_share *s = m->share;
+	struct wsmon_map *s = m->map;
 	struct mm_struct *mm;
 	u64 exec_id = 0;
 
@@ -168,16 +168,16 @@ static struct wsmon_share *group_get_share(struct wsmon_session *ss, struct wsmo
 	if (!mm)
 		return NULL;
 	if (s && (s->mm != mm || s->exec_id != exec_id)) {
-		/* exec replaced the program of the share before a last look */
+		/* exec replaced the program of the map before a last look */
 		s->blind = true;
 		g->missed++;
-		wsmon_share_end(g, s, now);
+		wsmon_map_end(g, s, now);
 		s = NULL;
 	}
-	if (!s && !wsmon_share_find(g, mm)) {
+	if (!s && !wsmon_map_find(g, mm)) {
 		u64 born = wsmon_member_born(m, mm);
 
-		s = wsmon_share_create(g, m, mm, exec_id, born ?: now);
+		s = wsmon_map_create(g, m, mm, exec_id, born ?: now);
 		g->missed += !s;
 	}
 	if (!s) {
@@ -193,7 +193,7 @@ static struct wsmon_share *group_get_share(struct wsmon_session *ss, struct wsmo
 /* Tell whether a page is private memory of a member that has ended. */
 static bool page_has_ended(struct wsmon_group *g, u64 page)
 {
-	const struct wsmon_share *s = wsmon_group_owner(g, page);
+	const struct wsmon_map *s = wsmon_group_owner(g, page);
 
 	return s && (!s->member || s->ending);
 }
@@ -207,7 +207,7 @@ static bool region_has_ended(struct wsmon_group *g, const struct wsmon_region *r
 /* Tell whether a region begins and ends in private memory of members that slept. */
 static bool region_has_slept(struct wsmon_group *g, const struct wsmon_region *r)
 {
-	const struct wsmon_share *s = wsmon_group_owner(g, r->start);
+	const struct wsmon_map *s = wsmon_group_owner(g, r->start);
 
 	if (!s || !s->slept)
 		return false;
@@ -257,21 +257,21 @@ static void group_draw(struct wsmon_session *ss)
 	}
 }
 
-/* Arm the samples of a member's share for which visits were planned. */
-static void share_arm(struct wsmon_session *ss, struct wsmon_member *m, u64 now)
+/* Arm the samples of a member's map for which visits were planned. */
+static void map_arm(struct wsmon_session *ss, struct wsmon_member *m, u64 now)
 {
-	struct wsmon_share *s = m->share, *present;
+	struct wsmon_map *s = m->map, *present;
 	struct mm_struct *mm;
 
 	s->drawn = false;
-	present = group_get_share(ss, m, &mm, now);
+	present = group_get_map(ss, m, &mm, now);
 	if (!present) {
 		/* the member has ended: the last look plans its visits again */
-		if (m->share)
-			wsmon_visit_undo(m->share);
+		if (m->map)
+			wsmon_visit_undo(m->map);
 		return;
 	}
-	/* after exec there is a new share, which has no samples yet */
+	/* after exec there is a new map, which has no samples yet */
 	if (present == s) {
 		sort(s->visits, s->nr_visits, sizeof(*s->visits), wsmon_visit_compare, NULL);
 		wsmon_visit_arm(ss, s, mm, now);
@@ -290,10 +290,10 @@ static void group_arm(struct wsmon_session *ss)
 	g->nr_visits = 0;
 	wsmon_visit_draw(g);
 	list_for_each_entry(m, &ss->members, node) {
-		if (m->share && m->share->drawn)
-			share_arm(ss, m, now);
-		if (m->share)
-			g->nr_visits += m->share->nr_visits;
+		if (m->map && m->map->drawn)
+			map_arm(ss, m, now);
+		if (m->map)
+			g->nr_visits += m->map->nr_visits;
 		cond_resched();
 	}
 	for (i = 0; i < g->regions.nr; i++) {
@@ -308,8 +308,8 @@ static void group_arm(struct wsmon_session *ss)
 	ss->armed_ns = now;
 }
 
-/* End the interval of a share's balance; add memory that disappeared to the group's. */
-static void share_count(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm)
+/* End the interval of a map's balance; add memory that disappeared to the group's. */
+static void map_count(struct wsmon_session *ss, struct wsmon_map *s, struct mm_struct *mm)
 {
 	struct wsmon_counts counts;
 	struct wsmon_went went;
@@ -337,7 +337,7 @@ void wsmon_group_begin(struct wsmon_session *ss)
 	struct wsmon_group *g;
 	struct wsmon_member *m;
 	struct mm_struct *mm;
-	struct wsmon_share *s;
+	struct wsmon_map *s;
 	u64 now = ktime_get_ns();
 
 	if (ss->regroup) {
@@ -355,13 +355,13 @@ void wsmon_group_begin(struct wsmon_session *ss)
 	wsmon_members_left(ss, NULL);
 	wsmon_group_budget(ss, (u64)ss->mon->attrs.max_regions * ss->pace.share / WSMON_ONE);
 	list_for_each_entry(m, &ss->members, node) {
-		s = group_get_share(ss, m, &mm, now);
+		s = group_get_map(ss, m, &mm, now);
 		if (!s)
 			continue;
-		wsmon_share_read(ss, s, mm, now);
+		wsmon_map_read(ss, s, mm, now);
 		/* suspect every member in its first interval: it may give memory back */
 		s->balance.suspect = true;
-		share_count(ss, s, mm);
+		map_count(ss, s, mm);
 		mmdrop(mm);
 		cond_resched();
 	}
@@ -418,10 +418,10 @@ static void totals_join(struct wsmon_wss *to, const struct wsmon_wss *part)
 }
 
 /*
- * Estimate private memory of a share that ends and that the group does not know yet, and add it
+ * Estimate private memory of a map that ends and that the group does not know yet, and add it
  * to @past. @before of the group has the private memory that the group knows.
  */
-static void share_add_past(struct wsmon_session *ss, struct wsmon_share *s,
+static void map_add_past(struct wsmon_session *ss, struct wsmon_map *s,
 			   struct mm_struct *mm)
 {
 	static const struct wsmon_regions none;
@@ -442,12 +442,12 @@ static void share_add_past(struct wsmon_session *ss, struct wsmon_share *s,
 }
 
 /* Have the last look at a program that has ended. */
-static void share_last_look(struct wsmon_session *ss, struct wsmon_share *s,
+static void map_last_look(struct wsmon_session *ss, struct wsmon_map *s,
 			    struct mm_struct *mm, u64 now)
 {
 	struct wsmon_group *g = ss->group;
 
-	if (wsmon_share_read(ss, s, mm, now)) {
+	if (wsmon_map_read(ss, s, mm, now)) {
 		g->missed++;
 		s->blind = true;
 		return;
@@ -458,10 +458,10 @@ static void share_last_look(struct wsmon_session *ss, struct wsmon_share *s,
 	 */
 	s->minors = U64_MAX;
 	s->balance.begun = true;
-	share_count(ss, s, mm);
+	map_count(ss, s, mm);
 	if (!s->known)
 		wsmon_space_clear(&g->before);
-	share_add_past(ss, s, mm);
+	map_add_past(ss, s, mm);
 	/* extend the space by objects, which others may map, too, but not by the private memory */
 	swap(s->own, g->before);
 	group_extend(ss, now);
@@ -485,10 +485,10 @@ static void group_end_program(struct wsmon_session *ss, struct wsmon_member *m,
 			      struct mm_struct *mm, u64 now)
 {
 	struct wsmon_group *g = ss->group;
-	struct wsmon_share *s = m->share;
+	struct wsmon_map *s = m->map;
 
-	/* another member uses the mm, and has the share */
-	if (!s && mm && wsmon_share_find(g, mm))
+	/* another member uses the mm, and has the map */
+	if (!s && mm && wsmon_map_find(g, mm))
 		return;
 	/* without CPU time for a look, count its memory as unknown */
 	if (!wsmon_pace_may_look(&ss->pace, ss->looks_ns + ktime_get_ns() - now) ||
@@ -501,19 +501,19 @@ static void group_end_program(struct wsmon_session *ss, struct wsmon_member *m,
 		else
 			past_add_unknown(&g->past[g->at], m);
 	}
-	/* it executed another program since the share was made, and no round noticed */
+	/* it executed another program since the map was made, and no round noticed */
 	if (s && mm && (s->mm != mm || s->exec_id != m->exec_id)) {
 		g->missed++;
 		s->blind = true;
-		wsmon_share_end(g, s, now);
+		wsmon_map_end(g, s, now);
 		s = NULL;
 	}
-	if (!s && mm && !wsmon_share_find(g, mm))
-		s = wsmon_share_create(g, m, mm, m->exec_id, m->born_ns);
+	if (!s && mm && !wsmon_map_find(g, mm))
+		s = wsmon_map_create(g, m, mm, m->exec_id, m->born_ns);
 	if (s && mm)
-		share_last_look(ss, s, mm, now);
+		map_last_look(ss, s, mm, now);
 	if (s)
-		wsmon_share_end(g, s, now);
+		wsmon_map_end(g, s, now);
 }
 
 /**
@@ -530,9 +530,9 @@ void wsmon_group_exit(struct wsmon_session *ss, struct wsmon_member *m, u64 now)
 	ss->group->went++;
 	/* it runs, so it has left the cgroup: the end of the interval looked at its memory */
 	if (wsmon_pid_alive(m->pid)) {
-		if (m->share) {
-			share_drop(ss, m->share);
-			wsmon_share_end(ss->group, m->share, now);
+		if (m->map) {
+			map_drop(ss, m->map);
+			wsmon_map_end(ss->group, m->map, now);
 		}
 		return;
 	}
@@ -555,11 +555,11 @@ void wsmon_group_exit(struct wsmon_session *ss, struct wsmon_member *m, u64 now)
 #define REREAD	8U
 
 /*
- * Tell whether there is time to read the mappings of a share. At each boundary, reading may take
- * half of the CPU budget; shares that were left out the last time may use all of it. A share whose
+ * Tell whether there is time to read the mappings of a map. At each boundary, reading may take
+ * half of the CPU budget; maps that were left out the last time may use all of it. A map whose
  * mappings were never read is always read.
  */
-static bool group_may_read(const struct wsmon_session *ss, const struct wsmon_share *s)
+static bool group_may_read(const struct wsmon_session *ss, const struct wsmon_map *s)
 {
 	u64 budget = div64_u64(wsmon_aggr_ns(ss) * ss->cpu_permille, 2000);
 
@@ -570,7 +570,7 @@ static bool group_may_read(const struct wsmon_session *ss, const struct wsmon_sh
  * Tell whether mappings that seem not to have changed have to be read again. A program that frees
  * memory may have replaced a mapping by one of the same size.
  */
-static bool share_is_old(const struct wsmon_session *ss, const struct wsmon_share *s, u64 now)
+static bool map_is_old(const struct wsmon_session *ss, const struct wsmon_map *s, u64 now)
 {
 	bool frees = s->balance.suspect && group_may_read(ss, s);
 
@@ -578,21 +578,21 @@ static bool share_is_old(const struct wsmon_session *ss, const struct wsmon_shar
 }
 
 /*
- * Read the mappings of a share if they changed. If that has to wait, or fails, the growth of its
+ * Read the mappings of a map if they changed. If that has to wait, or fails, the growth of its
  * resident memory counts as unknown.
  */
-static void share_update(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
+static void map_update(struct wsmon_session *ss, struct wsmon_map *s, struct mm_struct *mm,
 			 u64 now)
 {
 	struct wsmon_group *g = ss->group;
 	u64 start = ktime_get_ns(), rss = get_mm_rss(mm), known = s->known_ns;
 	bool first = !s->read;
 
-	if (!first && s->stamp == wsmon_vaddr_stamp(mm) && !share_is_old(ss, s, now)) {
+	if (!first && s->stamp == wsmon_vaddr_stamp(mm) && !map_is_old(ss, s, now)) {
 		s->known_ns = now;
 		return;
 	}
-	s->left_out = !group_may_read(ss, s) || wsmon_share_read(ss, s, mm, now);
+	s->left_out = !group_may_read(ss, s) || wsmon_map_read(ss, s, mm, now);
 	g->reading_ns += ktime_get_ns() - start;
 	if (s->left_out) {
 		g->blind += rss > s->rss ? rss - s->rss : 0;
@@ -616,8 +616,8 @@ static bool region_may_stay(const struct wsmon_session *ss, const struct wsmon_r
 	return o && o->mappers > CROWD;
 }
 
-/* Set whether the member of a share slept, and whether reclaim takes its pages. */
-static void group_ask(struct wsmon_group *g, struct wsmon_share *s)
+/* Set whether the member of a map slept, and whether reclaim takes its pages. */
+static void group_ask(struct wsmon_group *g, struct wsmon_map *s)
 {
 	u64 before = s->majors;
 
@@ -635,14 +635,14 @@ static void group_check(struct wsmon_session *ss, const struct wsmon_interval *i
 	struct wsmon_group *g = ss->group;
 	struct wsmon_member *m;
 	struct mm_struct *mm;
-	struct wsmon_share *s;
+	struct wsmon_map *s;
 	u64 turn = div64_u64(ss->epoch, wsmon_interval_phases(iv));
 	u32 i;
 
 	g->reclaimed = false;
 	g->suspect = false;
 	list_for_each_entry(m, &ss->members, node) {
-		s = m->share;
+		s = m->map;
 		if (s)
 			group_ask(g, s);
 		cond_resched();
@@ -660,7 +660,7 @@ static void group_check(struct wsmon_session *ss, const struct wsmon_interval *i
 			  g->regions.nr > g->regions.budget || !region_may_stay(ss, r));
 		r->last = !!r->armed_ns;
 	}
-	list_for_each_entry(s, &g->shares, node) {
+	list_for_each_entry(s, &g->maps, node) {
 		if (s->blind)
 			wsmon_visit_miss(g, s);
 		s->blind = false;
@@ -668,22 +668,22 @@ static void group_check(struct wsmon_session *ss, const struct wsmon_interval *i
 	}
 	list_for_each_entry(m, &ss->members, node) {
 		/* it slept, so nothing new was mapped, and nothing accessed */
-		if (m->share && m->share->slept)
-			m->share->known_ns = iv->now;
-		if (m->moved || (m->share && m->share->slept))
+		if (m->map && m->map->slept)
+			m->map->known_ns = iv->now;
+		if (m->moved || (m->map && m->map->slept))
 			continue;
-		s = group_get_share(ss, m, &mm, iv->now);
+		s = group_get_map(ss, m, &mm, iv->now);
 		if (!s) {
 			/* it has ended, and its last look comes soon */
-			if (m->share) {
-				m->share->ending = true;
-				wsmon_visit_miss(g, m->share);
+			if (m->map) {
+				m->map->ending = true;
+				wsmon_visit_miss(g, m->map);
 			}
 			continue;
 		}
 		s->unseen = wsmon_mm_unseen_pages(mm);
-		share_update(ss, s, mm, iv->now);
-		share_count(ss, s, mm);
+		map_update(ss, s, mm, iv->now);
+		map_count(ss, s, mm);
 		wsmon_visit_check(ss, s, mm, false, iv->now);
 		g->went_now.late += wsmon_balance_late(&s->balance, wsmon_mm_anon(mm));
 		mmdrop(mm);
@@ -704,7 +704,7 @@ static void group_sample_fresh(struct wsmon_session *ss, struct wsmon_fresh *f, 
 	struct wsmon_group *g = ss->group;
 	struct wsmon_member *m;
 	struct mm_struct *mm;
-	struct wsmon_share *s;
+	struct wsmon_map *s;
 
 	wsmon_fresh_draw(f, &g->next, &g->space,
 			 wsmon_hash64(~ss->mon->attrs.seed ^ ss->epoch), WSMON_FRESH_MAX);
@@ -712,9 +712,9 @@ static void group_sample_fresh(struct wsmon_session *ss, struct wsmon_fresh *f, 
 		return;
 	list_for_each_entry(m, &ss->members, node) {
 		/* memory of a member that slept, or moved into the cgroup, is not new */
-		if (m->moved || (m->share && m->share->slept))
+		if (m->moved || (m->map && m->map->slept))
 			continue;
-		s = group_get_share(ss, m, &mm, now);
+		s = group_get_map(ss, m, &mm, now);
 		if (!s)
 			continue;
 		wsmon_visit_fresh(ss, s, mm, f, seen, false);
@@ -761,13 +761,13 @@ static void group_add_past(struct wsmon_group *g, const struct wsmon_interval *i
 /* Widen the estimates of window @k by pages, of any class, that guests may have accessed. */
 static void group_add_unseen(struct wsmon_group *g, u32 k)
 {
-	struct wsmon_share *s;
+	struct wsmon_map *s;
 	u64 pages = 0;
 	u32 c;
 
 	if (!k)
 		g->half = (g->wss[0]->high - g->wss[0]->low) / 2;
-	list_for_each_entry(s, &g->shares, node)
+	list_for_each_entry(s, &g->maps, node)
 		pages += s->unseen;
 	for (c = 0; pages && c < WSMON_NR_WSS; c++)
 		wsmon_wss_widen(&g->wss[k][c], g->wss[k][c].high + pages, 0);
@@ -790,7 +790,7 @@ static void group_estimate(struct wsmon_session *ss, const struct wsmon_interval
 	for (k = 0; k < iv->nr_windows; k++) {
 		if (f) {
 			f->late = iv->now - iv->begin_ns > iv->window_ns[k] + iv->slack_ns ||
-				  /* a share was left out the last time, so new memory is older */
+				  /* a map was left out the last time, so new memory is older */
 				  iv->now - g->since_ns > iv->window_ns[k] + iv->aggr_ns / 2;
 			f->early = wsmon_part_before(age, iv->window_ns[k]);
 		}
@@ -829,23 +829,23 @@ static void group_take_moved(struct wsmon_session *ss, u64 now)
 	struct wsmon_group *g = ss->group;
 	struct wsmon_member *m;
 	struct mm_struct *mm;
-	struct wsmon_share *s;
+	struct wsmon_map *s;
 
 	list_for_each_entry(m, &ss->members, node) {
 		if (!m->moved)
 			continue;
-		s = group_get_share(ss, m, &mm, now);
+		s = group_get_map(ss, m, &mm, now);
 		if (!s)
 			continue;
-		g->changed |= !wsmon_share_read(ss, s, mm, now);
+		g->changed |= !wsmon_map_read(ss, s, mm, now);
 		mmdrop(mm);
 		cond_resched();
 	}
 	if (g->changed && !wsmon_group_build_space(g))
 		group_adopt_space(ss, now, 0);
 	list_for_each_entry(m, &ss->members, node) {
-		if (m->moved && m->share)
-			wsmon_visit_plan(g, m->share);
+		if (m->moved && m->map)
+			wsmon_visit_plan(g, m->map);
 		m->moved = false;
 	}
 }
@@ -877,7 +877,7 @@ void wsmon_group_round(struct wsmon_session *ss, u64 now)
 	if (!wsmon_group_has_rounds(ss))
 		return;
 	list_for_each_entry(m, &ss->members, node) {
-		struct wsmon_share *s = m->share;
+		struct wsmon_map *s = m->map;
 		u64 exec_id = 0;
 
 		cond_resched();

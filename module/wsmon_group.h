@@ -2,7 +2,7 @@
 /*
  * wsmon_group.h - the group: the members of a session together
  *
- * wsmon_group.c implements a group's interval, wsmon_share.c the memory of members and the
+ * wsmon_group.c implements a group's interval, wsmon_map.c the memory of members and the
  * group's space, wsmon_look.c the looks at sample pages. kwsmond calls all functions with the
  * monitor's lock held; they may sleep.
  *
@@ -37,7 +37,7 @@
  * @kind:	WSMON_PART_FILE or _FAMILY
  * @class:	enum wsmon_class: mappings of different classes belong to different objects
  * @slot:	its slot
- * @parts:	parts that map it, ordered by @rank of their shares
+ * @parts:	parts that map it, ordered by @rank of their maps
  * @mappers:	number of @parts
  * @start:	first page that any member mapped
  * @end:	end of the last page that any member mapped, exclusive
@@ -61,9 +61,9 @@ struct wsmon_object {
 };
 
 /**
- * struct wsmon_share - the memory of a member, with one mm
- * @node:	its place in @shares of the group
- * @hash:	its place among shares with the same hash of @mm
+ * struct wsmon_map - the memory of a member, with one mm
+ * @node:	its place in @maps of the group
+ * @hash:	its place among maps with the same hash of @mm
  * @member:	the member; NULL if it has ended, or executed another program
  * @mm:		its mm: only an identity
  * @exec_id:	distinguishes a new mm at the address of an old one
@@ -97,7 +97,7 @@ struct wsmon_object {
  * @majors:	number of major faults, from wsmon_member_slept()
  * @minors:	number of minor faults, from wsmon_member_slept(); U64_MAX: unknown
  */
-struct wsmon_share {
+struct wsmon_map {
 	struct list_head node;
 	struct hlist_node hash;
 	struct wsmon_member *member;
@@ -169,18 +169,18 @@ struct wsmon_answer {
 
 /**
  * struct wsmon_group - the members of a session together
- * @slots:	shares, and objects with tag 1, by slot
+ * @slots:	maps, and objects with tag 1, by slot
  * @next_slot:	where the search for a free slot begins
- * @shares:	shares of all members, and of members that ended within the longest window
+ * @maps:	maps of all members, and of members that ended within the longest window
  * @objects:	objects that members map, or mapped lately
- * @by_mm:	@shares by a hash of @mm
+ * @by_mm:	@maps by a hash of @mm
  * @by_key:	@objects by a hash of @key
  * @space:	the group's space
  * @next:	scratch memory: the space of the next interval
  * @before:	scratch memory: private memory of a member before it was read again
  * @nr_objects:	number of @objects
- * @nr_ended:	number of @shares whose members ended
- * @ended_room:	number of visits and extents that these shares have room for
+ * @nr_ended:	number of @maps whose members ended
+ * @ended_room:	number of visits and extents that these maps have room for
  * @parts:	scratch memory: parts being read
  * @visits:	scratch memory: visits being planned
  * @cap_visits:	number of @visits that fit
@@ -199,14 +199,14 @@ struct wsmon_answer {
  * @came:	number of members that came in this interval
  * @went:	number of members that ended, or left the cgroup, in this interval
  * @missed:	number of programs in this interval that could not be looked at when they ended,
- *		or had no share
+ *		or had no map
  * @nr_visits:	number of visits in this interval
  * @reading_ns:	time spent on reading mappings at this boundary
  * @blind:	growth of resident memory, in pages, where mappings could not be read
  * @went_now:	memory of members that disappeared in this interval
  * @gone_past:	memory that disappeared in the intervals of the longest window
- * @reclaimed:	a share was @reclaimed in the last interval
- * @suspect:	the balance of a share was @suspect in the last interval
+ * @reclaimed:	a map was @reclaimed in the last interval
+ * @suspect:	the balance of a map was @suspect in the last interval
  * @changed:	the space is out of date
  * @lacks:	the space is out of date, and lacks pages that several members may map
  * @built:	@next is the space of the next interval
@@ -214,7 +214,7 @@ struct wsmon_answer {
 struct wsmon_group {
 	struct xarray slots;
 	u32 next_slot;
-	struct list_head shares;
+	struct list_head maps;
 	struct list_head objects;
 	struct hlist_head by_mm[1 << WSMON_GROUP_BITS];
 	struct hlist_head by_key[1 << WSMON_GROUP_BITS];
@@ -273,8 +273,8 @@ static inline bool wsmon_object_counts(const struct wsmon_object *o)
 {
 	if (o->kind == WSMON_PART_FILE || o->mappers < 2)
 		return o->kind == WSMON_PART_FILE;
-	return rb_entry(rb_first(&o->parts), struct wsmon_part, node)->share !=
-	       rb_entry(rb_last(&o->parts), struct wsmon_part, node)->share;
+	return rb_entry(rb_first(&o->parts), struct wsmon_part, node)->map !=
+	       rb_entry(rb_last(&o->parts), struct wsmon_part, node)->map;
 }
 
 /* wsmon_look.c: intervals, new memory of a target */
@@ -294,33 +294,33 @@ void wsmon_group_free(struct wsmon_session *ss);
 void wsmon_group_budget(struct wsmon_session *ss, u64 regions);
 u64 wsmon_group_leaves(const struct wsmon_session *ss, u64 regions);
 
-/* wsmon_share.c, wsmon_look.c */
-void wsmon_share_free(struct wsmon_group *g, struct wsmon_share *s);
-void wsmon_share_end(struct wsmon_group *g, struct wsmon_share *s, u64 now);
-struct wsmon_share *wsmon_share_find(struct wsmon_group *g, const struct mm_struct *mm);
-struct wsmon_share *wsmon_share_create(struct wsmon_group *g, struct wsmon_member *m,
+/* wsmon_map.c, wsmon_look.c */
+void wsmon_map_free(struct wsmon_group *g, struct wsmon_map *s);
+void wsmon_map_end(struct wsmon_group *g, struct wsmon_map *s, u64 now);
+struct wsmon_map *wsmon_map_find(struct wsmon_group *g, const struct mm_struct *mm);
+struct wsmon_map *wsmon_map_create(struct wsmon_group *g, struct wsmon_member *m,
 				       struct mm_struct *mm, u64 exec_id, u64 since);
-void wsmon_visit_miss(struct wsmon_group *g, const struct wsmon_share *s);
-void wsmon_visit_round(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
+void wsmon_visit_miss(struct wsmon_group *g, const struct wsmon_map *s);
+void wsmon_visit_round(struct wsmon_session *ss, struct wsmon_map *s, struct mm_struct *mm,
 		       u64 now);
 void wsmon_visit_learn(struct wsmon_group *g, const struct wsmon_interval *iv);
 
-int wsmon_share_read(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
+int wsmon_map_read(struct wsmon_session *ss, struct wsmon_map *s, struct mm_struct *mm,
 		     u64 now);
 void wsmon_group_forget(struct wsmon_group *g, u64 before);
 int wsmon_group_build_space(struct wsmon_group *g);
 struct wsmon_object *wsmon_group_object(struct wsmon_group *g, u64 page);
-struct wsmon_share *wsmon_group_owner(struct wsmon_group *g, u64 page);
+struct wsmon_map *wsmon_group_owner(struct wsmon_group *g, u64 page);
 int wsmon_visit_compare(const void *a, const void *b);
-int wsmon_visit_plan(struct wsmon_group *g, struct wsmon_share *s);
+int wsmon_visit_plan(struct wsmon_group *g, struct wsmon_map *s);
 void wsmon_visit_draw(struct wsmon_group *g);
-void wsmon_visit_undo(struct wsmon_share *s);
+void wsmon_visit_undo(struct wsmon_map *s);
 
-void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
+void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_map *s, struct mm_struct *mm,
 		     u64 now);
-void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
+void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_map *s, struct mm_struct *mm,
 		       bool ended, u64 now);
-void wsmon_visit_fresh(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
+void wsmon_visit_fresh(struct wsmon_session *ss, struct wsmon_map *s, struct mm_struct *mm,
 		       struct wsmon_fresh *f, unsigned long *seen, bool alone);
 
 #endif /* WSMON_GROUP_H */

@@ -43,7 +43,7 @@ struct wsmon_interval wsmon_interval_describe(const struct wsmon_session *ss, u6
 	return iv;
 }
 
-/* Max. visits of a share, and max. regions examined while they are planned */
+/* Max. visits of a map, and max. regions examined while they are planned */
 #define VISITS_MAX	65536U
 #define STEPS_MAX	BIT(20)
 
@@ -95,18 +95,18 @@ static u32 sample_turn(const struct wsmon_sample *sample)
 
 static u32 part_rank(const struct wsmon_part *p, const struct wsmon_sample *sample)
 {
-	return p->share->rank + sample_turn(sample);
+	return p->map->rank + sample_turn(sample);
 }
 
-/* Planning visits to samples that are armed already, in one share */
+/* Planning visits to samples that are armed already, in one map */
 
 /*
- * The state of planning: @nr visits of share @s, in @visits of the group. @steps counts examined
+ * The state of planning: @nr visits of map @s, in @visits of the group. @steps counts examined
  * regions and is limited, because a process may map a file thousands of times.
  */
 struct visit_plan {
 	struct wsmon_group *g;
-	const struct wsmon_share *s;
+	const struct wsmon_map *s;
 	u32 nr;
 	u32 steps;
 };
@@ -131,7 +131,7 @@ static void plan_sample(struct visit_plan *p, const struct wsmon_region *r,
 	};
 }
 
-/* Plan visits to the samples in @pages pages from @start on, which the share maps at @vpn. */
+/* Plan visits to the samples in @pages pages from @start on, which are at @vpn of the map. */
 static void plan_range(struct visit_plan *p, u64 start, u64 pages, u64 vpn,
 		       const struct wsmon_part *part)
 {
@@ -150,7 +150,7 @@ static void plan_range(struct visit_plan *p, u64 start, u64 pages, u64 vpn,
 	}
 }
 
-/* Replace planned visits that the share already has by the old ones. Both arrays are sorted. */
+/* Replace planned visits that the map already has by the old ones. Both arrays are sorted. */
 static void plan_keep_old(struct visit_plan *p)
 {
 	const struct wsmon_visit *old = p->s->visits, *end = old + p->s->nr_visits;
@@ -169,15 +169,15 @@ static void plan_keep_old(struct visit_plan *p)
 }
 
 /**
- * wsmon_visit_plan - plan the visits of a share anew, because its mappings were read
+ * wsmon_visit_plan - plan the visits of a map anew, because its mappings were read
  * @g:	the group
- * @s:	the share
+ * @s:	the map
  *
- * Plans visits to armed samples only. A visit that the share did not have before is a look at a
+ * Plans visits to armed samples only. A visit that the map did not have before is a look at a
  * bit that was set since @s->since_ns.
  * Return: 0 or -ENOMEM, with nothing changed.
  */
-int wsmon_visit_plan(struct wsmon_group *g, struct wsmon_share *s)
+int wsmon_visit_plan(struct wsmon_group *g, struct wsmon_map *s)
 {
 	struct visit_plan p = { .g = g, .s = s };
 	u32 i;
@@ -201,10 +201,10 @@ int wsmon_visit_plan(struct wsmon_group *g, struct wsmon_share *s)
 	return 0;
 }
 
-/* Planning visits that arm samples, in all shares */
+/* Planning visits that arm samples, in all maps */
 
 /* Plan a visit that arms a sample. If there is no room for it, the sample stays at rest. */
-static void draw_visit(struct wsmon_share *s, struct wsmon_region *r,
+static void draw_visit(struct wsmon_map *s, struct wsmon_region *r,
 		       const struct wsmon_sample *sample, u64 vpn, const struct wsmon_part *part)
 {
 	if (s->nr_visits == VISITS_MAX ||
@@ -232,7 +232,7 @@ static struct rb_node *object_first(const struct wsmon_object *o, const struct w
 	u32 from = -sample_turn(sample);
 
 	while (n) {
-		if (rb_entry(n, struct wsmon_part, node)->share->rank >= from) {
+		if (rb_entry(n, struct wsmon_part, node)->map->rank >= from) {
 			found = n;
 			n = n->rb_left;
 		} else {
@@ -257,7 +257,7 @@ static void draw_object(const struct wsmon_object *o, struct wsmon_region *r,
 		if (part_rank(p, sample) > sample->reach)
 			break;
 		if (index - p->index < p->pages)
-			draw_visit(p->share, r, sample, p->vpn + index - p->index, p);
+			draw_visit(p->map, r, sample, p->vpn + index - p->index, p);
 		n = rb_next(n) ?: rb_first(&o->parts);
 	}
 }
@@ -266,7 +266,7 @@ static void draw_sample(struct wsmon_group *g, struct wsmon_region *r,
 			const struct wsmon_sample *sample)
 {
 	const struct wsmon_object *o = wsmon_group_object(g, sample->vpn);
-	struct wsmon_share *s;
+	struct wsmon_map *s;
 
 	if (o) {
 		draw_object(o, r, sample);
@@ -278,7 +278,7 @@ static void draw_sample(struct wsmon_group *g, struct wsmon_region *r,
 }
 
 /* Forget visits to samples that were dropped. */
-static void share_forget_dropped(struct wsmon_group *g, struct wsmon_share *s)
+static void map_forget_dropped(struct wsmon_group *g, struct wsmon_map *s)
 {
 	u32 i, k, h, nr = 0;
 
@@ -296,17 +296,17 @@ static void share_forget_dropped(struct wsmon_group *g, struct wsmon_share *s)
  * wsmon_visit_draw - plan visits that arm the samples of all regions at rest
  * @g:	the group, the samples of its regions drawn
  *
- * Sets @drawn of each share that gets such visits. Clears @last of a region if a visit cannot be
+ * Sets @drawn of each map that gets such visits. Clears @last of a region if a visit cannot be
  * planned.
  */
 void wsmon_visit_draw(struct wsmon_group *g)
 {
-	struct wsmon_share *s;
+	struct wsmon_map *s;
 	u32 i, h;
 
-	list_for_each_entry(s, &g->shares, node) {
+	list_for_each_entry(s, &g->maps, node) {
 		if (s->member)
-			share_forget_dropped(g, s);
+			map_forget_dropped(g, s);
 		cond_resched();
 	}
 	for (i = 0; i < g->regions.nr; i++) {
@@ -319,10 +319,10 @@ void wsmon_visit_draw(struct wsmon_group *g)
 }
 
 /**
- * wsmon_visit_undo - forget the visits of a share that arm samples, because its member has no mm
- * @s:	the share
+ * wsmon_visit_undo - forget the visits of a map that arm samples, because its member has no mm
+ * @s:	the map
  */
-void wsmon_visit_undo(struct wsmon_share *s)
+void wsmon_visit_undo(struct wsmon_map *s)
 {
 	u32 i, nr = 0;
 
@@ -347,7 +347,7 @@ void wsmon_visit_undo(struct wsmon_share *s)
  * Tell whether a private page may be shared since a fork. @known: only objects that the group's
  * space has count
  */
-static bool visit_is_family(const struct wsmon_share *s, u64 vpn, bool known)
+static bool visit_is_family(const struct wsmon_map *s, u64 vpn, bool known)
 {
 	u32 lo = 0, hi = s->parts.nr;
 
@@ -376,7 +376,7 @@ static bool visit_is_family(const struct wsmon_share *s, u64 vpn, bool known)
  * An anonymous page counts in the slot of the family if it may be shared since a fork, else in that
  * of its member.
  */
-static bool visit_counts(const struct wsmon_share *s, const struct wsmon_visit *v, bool known)
+static bool visit_counts(const struct wsmon_map *s, const struct wsmon_visit *v, bool known)
 {
 	bool family;
 
@@ -407,14 +407,14 @@ static void visit_note_place(struct wsmon_visit *v, u64 now)
 /**
  * wsmon_visit_arm - arm the visits that were planned
  * @ss:		the session
- * @s:		the share
+ * @s:		the map
  * @mm:		its mm, with a reference on mm_count
  * @now:	the time
  *
  * A bit that is found set in new memory counts as an access before the interval. Clears @last of a
  * region that could not be armed.
  */
-void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
+void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_map *s, struct mm_struct *mm,
 		     u64 now)
 {
 	struct wsmon_regions *rs = &ss->group->regions;
@@ -444,9 +444,9 @@ void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_share *s, struct mm_
 }
 
 /**
- * wsmon_visit_round - look at the samples of a share within an interval
+ * wsmon_visit_round - look at the samples of a map within an interval
  * @ss:		the session
- * @s:		the share, its visits in order
+ * @s:		the map, its visits in order
  * @mm:		its mm, with a reference on mm_count
  * @now:	the time
  *
@@ -455,7 +455,7 @@ void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_share *s, struct mm_
  * interval. A page that processes share since a fork waits for the end: frames of all members
  * must be compared at one time.
  */
-void wsmon_visit_round(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
+void wsmon_visit_round(struct wsmon_session *ss, struct wsmon_map *s, struct mm_struct *mm,
 		       u64 now)
 {
 	struct wsmon_regions *rs = &ss->group->regions;
@@ -483,14 +483,14 @@ void wsmon_visit_round(struct wsmon_session *ss, struct wsmon_share *s, struct m
 }
 
 /**
- * wsmon_visit_check - look at the samples of a share at the end of an interval
+ * wsmon_visit_check - look at the samples of a map at the end of an interval
  * @ss:		the session
- * @s:		the share
+ * @s:		the map
  * @mm:		its mm, with a reference on mm_count
  * @ended:	the member has ended: leave Accessed bits as they are
  * @now:	the time
  */
-void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
+void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_map *s, struct mm_struct *mm,
 		       bool ended, u64 now)
 {
 	struct wsmon_regions *rs = &ss->group->regions;
@@ -531,13 +531,13 @@ void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_share *s, struct m
 }
 
 /**
- * wsmon_visit_miss - note that a share could not be looked at
+ * wsmon_visit_miss - note that a map could not be looked at
  * @g:	the group
- * @s:	the share
+ * @s:	the map
  *
  * Clears @last of the regions of its samples: it is unknown whether these were accessed.
  */
-void wsmon_visit_miss(struct wsmon_group *g, const struct wsmon_share *s)
+void wsmon_visit_miss(struct wsmon_group *g, const struct wsmon_map *s)
 {
 	u32 i, k, h;
 
@@ -571,10 +571,10 @@ static int answer_compare(const void *a, const void *b)
 static u32 answers_collect(struct wsmon_group *g)
 {
 	struct wsmon_regions *rs = &g->regions;
-	struct wsmon_share *s;
+	struct wsmon_map *s;
 	u32 nr = 0, i, k, h;
 
-	list_for_each_entry(s, &g->shares, node) {
+	list_for_each_entry(s, &g->maps, node) {
 		for (i = 0; i < s->nr_visits; i++) {
 			const struct wsmon_visit *v = &s->visits[i];
 			struct wsmon_region *r;
@@ -709,7 +709,7 @@ void wsmon_visit_new(struct wsmon_session *ss, struct mm_struct *mm, struct wsmo
 }
 
 /*
- * Plan looks at new memory in @pages pages from @start on, which a share maps at @vpn.
+ * Plan looks at new memory in @pages pages from @start on, which are at @vpn of a map.
  * @nr: number of looks so far. Return: the new number.
  */
 static u32 fresh_plan(struct wsmon_session *ss, const struct wsmon_fresh *f, u32 nr,
@@ -741,18 +741,18 @@ static u32 fresh_plan(struct wsmon_session *ss, const struct wsmon_fresh *f, u32
 }
 
 /**
- * wsmon_visit_fresh - look at pages of new memory in a share
+ * wsmon_visit_fresh - look at pages of new memory in a map
  * @ss:		the session
- * @s:		the share
+ * @s:		the map
  * @mm:		its mm, with a reference on mm_count
  * @f:		the pages; @seen and @vague count those that were accessed
- * @seen:	bitmap of pages of @f that a look in any share found accessed; WSMON_FRESH_MAX bits
- * @alone:	true: @f is private memory of this share, numbered as in its address space;
+ * @seen:	bitmap of pages of @f that a look in any map found accessed; WSMON_FRESH_MAX bits
+ * @alone:	true: @f is private memory of this map, numbered as in its address space;
  *		false: @f is new memory of the group
  *
  * Changes no page-table entry. Skips memory that processes share since a fork: it is not new.
  */
-void wsmon_visit_fresh(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
+void wsmon_visit_fresh(struct wsmon_session *ss, struct wsmon_map *s, struct mm_struct *mm,
 		       struct wsmon_fresh *f, unsigned long *seen, bool alone)
 {
 	u64 since = alone ? s->since_ns : ss->group->interval_ns;

@@ -13,7 +13,7 @@
 
 struct tracepoint;
 struct wsmon_object;
-struct wsmon_share;
+struct wsmon_map;
 
 /*
  * Differences between kernel versions, 6.1 to 7.3. Only this header tests LINUX_VERSION_CODE:
@@ -88,7 +88,7 @@ struct wsmon_member {
 	struct wsmon_session *session;
 	struct pid *pid;
 	struct wsmon_target *target;
-	struct wsmon_share *share;
+	struct wsmon_map *map;
 	struct mm_struct *mm;
 	bool kept;
 	bool ending;
@@ -135,7 +135,7 @@ enum wsmon_part_kind {
  * @number:	distinguishes a new file at the address of an old one
  * @object:	the object, once the group knows it; or NULL
  * @node:	its place among the parts of @object
- * @share:	the share of the member that maps it
+ * @map:	the map of the member that has it
  * @vpn:	first page, as a page number of the member
  * @index:	first page, as a page number of the object
  * @pages:	number of pages
@@ -147,7 +147,7 @@ struct wsmon_part {
 	u64 number;
 	struct wsmon_object *object;
 	struct rb_node node;
-	struct wsmon_share *share;
+	struct wsmon_map *map;
 	u64 vpn;
 	u64 index;
 	u64 pages;

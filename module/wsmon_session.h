@@ -460,7 +460,7 @@ void wsmon_session_begin(struct wsmon_session *ss);
 void wsmon_session_end(struct wsmon_session *ss, u32 reason);
 int wsmon_session_thread(void *data);
 
-/* wsmon_interval.c: a target's rounds */
+/* wsmon_target.c: a target's rounds */
 bool wsmon_target_round(struct wsmon_session *ss, struct wsmon_target *t, u64 now, bool boundary);
 void wsmon_target_leave(struct wsmon_session *ss, struct wsmon_target *t);
 

@@ -6,7 +6,7 @@
  * during a round, and sleeps without it. Every sample_us, a round checks the sample pages of all
  * targets that ran since the last round. Rounds are rarer if the CPU budget requires it
  * (wsmon_pace.c), and while targets sleep. Between rounds the thread looks at members that
- * executed a program, or ended (wsmon_member.c). wsmon_interval.c implements a target's part of
+ * executed a program, or ended (wsmon_member.c). wsmon_target.c implements a target's part of
  * a round.
  */
 #include <linux/freezer.h>

@@ -37,7 +37,7 @@ static int ring_fd(void)
 	return atoi(getenv(ALLOC_RING_ENV));
 }
 
-/* Rings full of stacks of one call, whose hashes in feed.c all end in 21 zeros: one place */
+/* Rings full of stacks of one call, whose hashes in alloc_feed.c all end in 21 zeros: one place */
 static void stacks(struct alloc_ring *ring, bool collide)
 {
 	struct alloc_event e = { .kind = WSMON_ALLOC_MALLOC, .nr = 1 };

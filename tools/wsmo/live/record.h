@@ -5,7 +5,7 @@
 
 #include "child.h"
 #include "core/options.h"
-#include "feed.h"
+#include "alloc_feed.h"
 #include "libwsmon/budget.h"
 #include "libwsmon/filter.h"
 #include "libwsmon/reader.h"

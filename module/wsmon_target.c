@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_interval.c - a round of one target, and the end of its aggregation interval
+ * wsmon_target.c - a round of one target, and the end of its aggregation interval
  *
  * kwsmond calls all functions with the monitor's lock held; they may sleep. A round checks all
  * sample pages if the target ran since the last round. A round at the end of an aggregation

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * feed.h - allocations of the command that "wsmo record --alloc" runs
+ * alloc_feed.h - allocations of the command that "wsmo record --alloc" runs
  *
  * libwsmo-alloc.so samples them in the command's first process, whatever program it executes,
  * because regions of other processes are not watched.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_share.c - the memory of a group's members, and the space that has each page once
+ * wsmon_map.c - the memory of a group's members, and the space that has each page once
  */
 #include <linux/hash.h>
 #include <linux/mm.h>
@@ -10,7 +10,7 @@
 #include "wsmon_group.h"
 
 /* These allocations may fail: the next interval tries again */
-#define SHARE_GFP	(GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN)
+#define MAP_GFP	(GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN)
 
 /* Max. extents of a group; further extents are not sampled */
 #define EXTENTS_MAX	(256U * 1024)
@@ -29,7 +29,7 @@
 static int slot_alloc(struct wsmon_group *g, void *entry, u32 *slot)
 {
 	int ret = xa_alloc_cyclic(&g->slots, slot, entry, XA_LIMIT(1, WSMON_SLOTS_MAX),
-				  &g->next_slot, SHARE_GFP);
+				  &g->next_slot, MAP_GFP);
 
 	return min(ret, 0);
 }
@@ -60,7 +60,7 @@ static struct wsmon_object *object_create(struct wsmon_group *g, const struct ws
 	/* leave the other half of the slots to members */
 	if (g->nr_objects >= WSMON_SLOTS_MAX / 2)
 		return NULL;
-	o = kzalloc(sizeof(*o), SHARE_GFP);
+	o = kzalloc(sizeof(*o), MAP_GFP);
 	if (!o)
 		return NULL;
 	if (slot_alloc(g, xa_tag_pointer(o, TAG_OBJECT), &o->slot)) {
@@ -88,7 +88,7 @@ static void object_free(struct wsmon_group *g, struct wsmon_object *o)
 	kfree(o);
 }
 
-/* Detach the parts of a share from their objects. */
+/* Detach the parts of a map from their objects. */
 static void parts_put(struct wsmon_group *g, struct wsmon_parts *parts)
 {
 	u32 i;
@@ -111,15 +111,15 @@ static void parts_put(struct wsmon_group *g, struct wsmon_parts *parts)
 
 static bool part_before(struct rb_node *a, const struct rb_node *b)
 {
-	return rb_entry(a, struct wsmon_part, node)->share->rank <
-	       rb_entry(b, struct wsmon_part, node)->share->rank;
+	return rb_entry(a, struct wsmon_part, node)->map->rank <
+	       rb_entry(b, struct wsmon_part, node)->map->rank;
 }
 
 /*
- * Attach the parts of a share to their objects. Objects link to the parts, so the array must not
+ * Attach the parts of a map to their objects. Objects link to the parts, so the array must not
  * move afterwards. A part is not sampled if there is no memory for its object.
  */
-static void parts_get(struct wsmon_group *g, struct wsmon_share *s, struct wsmon_parts *parts,
+static void parts_get(struct wsmon_group *g, struct wsmon_map *s, struct wsmon_parts *parts,
 		      u64 now)
 {
 	u32 i;
@@ -133,7 +133,7 @@ static void parts_get(struct wsmon_group *g, struct wsmon_share *s, struct wsmon
 		p->object = o;
 		if (!o)
 			continue;
-		p->share = s;
+		p->map = s;
 		rb_add(&p->node, &o->parts, part_before);
 		o->mappers++;
 		o->used_ns = now;
@@ -148,16 +148,16 @@ static void parts_get(struct wsmon_group *g, struct wsmon_share *s, struct wsmon
 
 /* Shares */
 
-static struct hlist_head *share_bucket(struct wsmon_group *g, const struct mm_struct *mm)
+static struct hlist_head *map_bucket(struct wsmon_group *g, const struct mm_struct *mm)
 {
 	return &g->by_mm[hash_ptr(mm, WSMON_GROUP_BITS)];
 }
 
 /*
- * Tell whether the member of a share still uses the mm. If not, another process may have an mm at
+ * Tell whether the member of a map still uses the mm. If not, another process may have an mm at
  * the same address.
  */
-static bool share_present(const struct wsmon_share *s)
+static bool map_present(const struct wsmon_map *s)
 {
 	struct mm_struct *mm;
 	u64 exec_id = 0;
@@ -169,37 +169,37 @@ static bool share_present(const struct wsmon_share *s)
 }
 
 /**
- * wsmon_share_find - find the share with an mm that a member uses now
+ * wsmon_map_find - find the map with an mm that a member uses now
  * @g:	the group
  * @mm:	the mm, with a reference
  *
- * Return: the share, or NULL.
+ * Return: the map, or NULL.
  */
-struct wsmon_share *wsmon_share_find(struct wsmon_group *g, const struct mm_struct *mm)
+struct wsmon_map *wsmon_map_find(struct wsmon_group *g, const struct mm_struct *mm)
 {
-	struct wsmon_share *s;
+	struct wsmon_map *s;
 
-	hlist_for_each_entry(s, share_bucket(g, mm), hash) {
-		if (s->mm == mm && s->member && share_present(s))
+	hlist_for_each_entry(s, map_bucket(g, mm), hash) {
+		if (s->mm == mm && s->member && map_present(s))
 			return s;
 	}
 	return NULL;
 }
 
 /**
- * wsmon_share_create - create a share for the memory of a member
+ * wsmon_map_create - create a map for the memory of a member
  * @g:		the group
  * @m:		the member
  * @mm:		its mm
  * @exec_id:	distinguishes @mm from earlier mms at its address
  * @since:	its Accessed bits were set after this time
  *
- * Return: the share, its mappings not read yet; NULL if there is no memory, or no slot.
+ * Return: the map, its mappings not read yet; NULL if there is no memory, or no slot.
  */
-struct wsmon_share *wsmon_share_create(struct wsmon_group *g, struct wsmon_member *m,
+struct wsmon_map *wsmon_map_create(struct wsmon_group *g, struct wsmon_member *m,
 				       struct mm_struct *mm, u64 exec_id, u64 since)
 {
-	struct wsmon_share *s = kzalloc(sizeof(*s), SHARE_GFP);
+	struct wsmon_map *s = kzalloc(sizeof(*s), MAP_GFP);
 	u64 ran = 0;
 
 	if (!s)
@@ -216,14 +216,14 @@ struct wsmon_share *wsmon_share_create(struct wsmon_group *g, struct wsmon_membe
 	s->rank = wsmon_hash64(s->salt);
 	/* take the present fault counts as the base */
 	wsmon_member_slept(m, mm, &ran, &s->majors, &s->minors);
-	m->share = s;
-	list_add_tail(&s->node, &g->shares);
-	hlist_add_head(&s->hash, share_bucket(g, mm));
+	m->map = s;
+	list_add_tail(&s->node, &g->maps);
+	hlist_add_head(&s->hash, map_bucket(g, mm));
 	return s;
 }
 
 /* Keep only visits that saw an access: the others no longer matter, as the member has ended. */
-static void share_keep_seen(struct wsmon_share *s)
+static void map_keep_seen(struct wsmon_map *s)
 {
 	u32 i, nr = 0;
 
@@ -241,20 +241,20 @@ static void share_keep_seen(struct wsmon_share *s)
 	}
 }
 
-static u32 share_room(const struct wsmon_share *s)
+static u32 map_room(const struct wsmon_map *s)
 {
 	return s->own.cap + s->cap_visits;
 }
 
-/** wsmon_share_free - forget a share */
-void wsmon_share_free(struct wsmon_group *g, struct wsmon_share *s)
+/** wsmon_map_free - forget a map */
+void wsmon_map_free(struct wsmon_group *g, struct wsmon_map *s)
 {
 	if (s->member)
-		s->member->share = NULL;
+		s->member->map = NULL;
 	g->changed |= s->known;
 	if (s->ended) {
 		g->nr_ended--;
-		g->ended_room -= share_room(s);
+		g->ended_room -= map_room(s);
 	}
 	parts_put(g, &s->parts);
 	xa_erase(&g->slots, s->slot);
@@ -267,33 +267,33 @@ void wsmon_share_free(struct wsmon_group *g, struct wsmon_share *s)
 }
 
 /**
- * wsmon_share_end - detach a share from a member that ended, or executed another program
+ * wsmon_map_end - detach a map from a member that ended, or executed another program
  * @g:		the group
- * @s:		the share: freed if it has nothing that counts, or if there are too many; else
+ * @s:		the map: freed if it has nothing that counts, or if there are too many; else
  *		kept until the windows have passed
  * @now:	the time
  */
-void wsmon_share_end(struct wsmon_group *g, struct wsmon_share *s, u64 now)
+void wsmon_map_end(struct wsmon_group *g, struct wsmon_map *s, u64 now)
 {
 	struct wsmon_member *m = s->member;
 
-	m->share = NULL;
+	m->map = NULL;
 	s->member = NULL;
 	s->ended_ns = now;
 	parts_put(g, &s->parts);
 	kvfree(s->parts.p);
 	memset(&s->parts, 0, sizeof(s->parts));
 	if (!s->blind)
-		share_keep_seen(s);
+		map_keep_seen(s);
 	if (!s->known && !s->nr_visits) {
-		wsmon_share_free(g, s);
-	} else if (g->nr_ended >= ENDED_MAX || g->ended_room + share_room(s) > ENDED_ROOM) {
+		wsmon_map_free(g, s);
+	} else if (g->nr_ended >= ENDED_MAX || g->ended_room + map_room(s) > ENDED_ROOM) {
 		g->missed++;
 		g->past[g->at].unknown += m->made_rss;
-		wsmon_share_free(g, s);
+		wsmon_map_free(g, s);
 	} else {
 		g->nr_ended++;
-		g->ended_room += share_room(s);
+		g->ended_room += map_room(s);
 		s->ended = true;
 	}
 }
@@ -303,23 +303,23 @@ static bool array_copy(void **to, const void *from, u32 nr, size_t size)
 {
 	if (!nr)
 		return true;
-	*to = kvmalloc_array(nr, size, SHARE_GFP);
+	*to = kvmalloc_array(nr, size, MAP_GFP);
 	if (*to)
 		memcpy(*to, from, nr * size);
 	return *to;
 }
 
 /**
- * wsmon_share_read - read the mappings of a share
+ * wsmon_map_read - read the mappings of a map
  * @ss:		the session
- * @s:		the share
+ * @s:		the map
  * @mm:		its mm, with a reference on mm_count
  * @now:	the time
  *
  * Afterwards @before of the group has the private memory as it was before this reading.
  * Return: 0, or an error of wsmon_vaddr_read_parts(), with nothing changed.
  */
-int wsmon_share_read(struct wsmon_session *ss, struct wsmon_share *s, struct mm_struct *mm,
+int wsmon_map_read(struct wsmon_session *ss, struct wsmon_map *s, struct mm_struct *mm,
 		     u64 now)
 {
 	struct wsmon_group *g = ss->group;
@@ -376,13 +376,13 @@ struct wsmon_object *wsmon_group_object(struct wsmon_group *g, u64 page)
 }
 
 /**
- * wsmon_group_owner - find the share whose private memory has a page
+ * wsmon_group_owner - find the map whose private memory has a page
  * @g:		the group
  * @page:	the page, in the group's space
  *
- * Return: the share, or NULL if the page belongs to an object, or to no slot.
+ * Return: the map, or NULL if the page belongs to an object, or to no slot.
  */
-struct wsmon_share *wsmon_group_owner(struct wsmon_group *g, u64 page)
+struct wsmon_map *wsmon_group_owner(struct wsmon_group *g, u64 page)
 {
 	void *entry = xa_load(&g->slots, wsmon_page_slot(page));
 
@@ -390,20 +390,20 @@ struct wsmon_share *wsmon_group_owner(struct wsmon_group *g, u64 page)
 }
 
 /**
- * wsmon_group_forget - free shares of members that ended, and objects that no member maps
+ * wsmon_group_forget - free maps of members that ended, and objects that no member maps
  * @g:		the group
- * @before:	free shares that ended before this time, and objects that were last read LINGER_NS
+ * @before:	free maps that ended before this time, and objects that were last read LINGER_NS
  *		before it
  */
 void wsmon_group_forget(struct wsmon_group *g, u64 before)
 {
 	struct wsmon_object *o, *next_object;
-	struct wsmon_share *s, *next;
+	struct wsmon_map *s, *next;
 	u64 linger = before - min_t(u64, before, LINGER_NS);
 
-	list_for_each_entry_safe(s, next, &g->shares, node) {
+	list_for_each_entry_safe(s, next, &g->maps, node) {
 		if (!s->member && s->ended_ns < before)
-			wsmon_share_free(g, s);
+			wsmon_map_free(g, s);
 		cond_resched();
 	}
 	list_for_each_entry_safe(o, next_object, &g->objects, node) {
@@ -417,12 +417,12 @@ void wsmon_group_forget(struct wsmon_group *g, u64 before)
 static u32 group_count_extents(struct wsmon_group *g)
 {
 	struct wsmon_object *o;
-	struct wsmon_share *s;
+	struct wsmon_map *s;
 	u64 nr = 0;
 
 	list_for_each_entry(o, &g->objects, node)
 		nr += wsmon_object_counts(o);
-	list_for_each_entry(s, &g->shares, node)
+	list_for_each_entry(s, &g->maps, node)
 		nr += s->own.nr_ext;
 	return min_t(u64, nr, EXTENTS_MAX);
 }
@@ -433,8 +433,8 @@ static int group_room(struct wsmon_space *sp, u32 nr)
 		return 0;
 	wsmon_space_free(sp);
 	nr += nr / 2;
-	sp->ext = kvmalloc_array(nr, sizeof(*sp->ext), SHARE_GFP);
-	sp->area = kvmalloc_array(nr, sizeof(*sp->area), SHARE_GFP);
+	sp->ext = kvmalloc_array(nr, sizeof(*sp->ext), MAP_GFP);
+	sp->area = kvmalloc_array(nr, sizeof(*sp->area), MAP_GFP);
 	if (!sp->ext || !sp->area) {
 		wsmon_space_free(sp);
 		return -ENOMEM;
@@ -466,7 +466,7 @@ static void space_push(struct wsmon_space *sp, u32 slot, u64 start, u64 end, u32
  * wsmon_group_build_space - build @g->next from the memory that members map now
  * @g:	the group
  *
- * Private memory of shares that ended stays in it. O(extents).
+ * Private memory of maps that ended stays in it. O(extents).
  * Return: 0 or -ENOMEM.
  */
 int wsmon_group_build_space(struct wsmon_group *g)
@@ -489,7 +489,7 @@ int wsmon_group_build_space(struct wsmon_group *g)
 			if (o->known)
 				space_push(sp, slot, o->start, o->end, o->class);
 		} else {
-			struct wsmon_share *s = entry;
+			struct wsmon_map *s = entry;
 
 			s->known = s->read;
 			for (i = 0; i < s->own.nr_ext; i++)

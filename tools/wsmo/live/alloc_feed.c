@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * feed.c - makes records of what libwsmo-alloc.so samples
+ * alloc_feed.c - makes records of what libwsmo-alloc.so samples
  *
  * The command may write anything to the ring: nothing there is believed.
  */
@@ -19,7 +19,7 @@
 
 #include "core/cli.h"
 #include "core/clock.h"
-#include "feed.h"
+#include "alloc_feed.h"
 #include "libwsmon/wsmon_records.h"
 #include "alloc/ring.h"
 
