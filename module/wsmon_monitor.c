@@ -10,15 +10,15 @@
 
 /* The attributes of a new monitor */
 const struct wsmon_attrs wsmon_default_attrs = {
-	.sample_us = 100 * USEC_PER_MSEC,
-	.aggr_us = USEC_PER_SEC,
-	.update_us = USEC_PER_SEC,
-	.windows_us = { USEC_PER_SEC },
-	.min_regions = 10,
-	.max_regions = 2000,
+	.sample_us = WSMON_DEFAULT_SAMPLE_US,
+	.aggr_us = WSMON_DEFAULT_AGGR_US,
+	.update_us = WSMON_DEFAULT_AGGR_US,
+	.windows_us = { WSMON_DEFAULT_AGGR_US },
+	.min_regions = WSMON_DEFAULT_MIN_REGIONS,
+	.max_regions = WSMON_DEFAULT_MAX_REGIONS,
 	.nr_windows = 1,
 	.flags = WSMON_ATTR_FLUSH_TLB,
-	.cpu_permille = 30,
+	.cpu_permille = WSMON_DEFAULT_CPU_PERMILLE,
 	.peak_detector = WSMON_PEAK_SIGMA,
 	.peak_window = 30,
 	.peak_gain = 5000,

@@ -144,6 +144,8 @@ int cmd_record(int argc, char **argv)
 	r.stacks.wanted = true;
 	r.stacks.threads = 16;
 	r.stacks.interval_ns = NSEC_PER_SEC;
+	_Static_assert(WSMON_DEFAULT_SAMPLE_US == 100000 && WSMON_DEFAULT_AGGR_US == 1000000 &&
+		       WSMON_DEFAULT_MAX_REGIONS == 2000 && WSMON_DEFAULT_CPU_PERMILLE == 30, "as the help says");
 	options_parse(&(struct command_line) {
 		.name = "wsmo record",
 		.args = "-p PID,... | --cgroup CGROUP | --all\n[--] COMMAND [ARG...]",

@@ -242,12 +242,6 @@ void device_explain(const char *name, int err)
 
 /* A session and its stream */
 
-/* The module's defaults */
-#define SAMPLE_US	100000
-#define AGGR_US		1000000
-#define MIN_REGIONS	10
-#define MAX_REGIONS	2000
-
 static enum reader_result session_parse(struct session *s, const struct wsmon_record **rec)
 {
 	for (;;) {
@@ -293,7 +287,7 @@ static void session_refused(const char *text)
 	} times[] = {
 		{ "aggr_us", "aggr" }, { "update_us", "update" }, { "window_us", "window" },
 	};
-	__u64 sample = SAMPLE_US, us, min = MIN_REGIONS, max = MAX_REGIONS;
+	__u64 sample = WSMON_DEFAULT_SAMPLE_US, us, min = WSMON_DEFAULT_MIN_REGIONS, max = WSMON_DEFAULT_MAX_REGIONS;
 	bool given = value_of(text, "sample_us", &sample), few;
 	char time[UNITS_LEN], least[UNITS_LEN];
 	size_t i;
@@ -313,9 +307,9 @@ static void session_refused(const char *text)
 		    min, given ? "" : " (the default)");
 		return;
 	}
-	if (value_of(text, "sample_us", &sample) && sample > AGGR_US) {
+	if (value_of(text, "sample_us", &sample) && sample > WSMON_DEFAULT_AGGR_US) {
 		msg("--sample %s is longer than --aggr, --update or --window, by default %s: give these, too",
-		    units_time(time, sample * NSEC_PER_USEC), units_time(least, AGGR_US * NSEC_PER_USEC));
+		    units_time(time, sample * NSEC_PER_USEC), units_time(least, WSMON_DEFAULT_AGGR_US * NSEC_PER_USEC));
 		return;
 	}
 	msg("the module refuses an option: a value out of range, or at odds with another (%.*s)",
