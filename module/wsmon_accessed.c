@@ -226,7 +226,7 @@ static void accessed_drop_sample(struct wsmon_pass *pass, const struct wsmon_ent
 			accessed_report(e, debt);
 	} else if (*debt != DEBT_NONE) {
 		if (e->val == pass->kept) {
-			/* the sample of @kept would read a bit set here as an access */
+			/* a bit set here would look like an access to the kept sample */
 			if (*pass->kept_debt == DEBT_NONE)
 				*pass->kept_debt = DEBT_OWED;
 		} else {

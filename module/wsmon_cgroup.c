@@ -27,7 +27,7 @@
 
 /* Look at this many ids without a pause */
 #define AT_ONCE		256U
-/* A scan of a running session's cgroup may take 1 / SHARE of the CPU budget at a time */
+/* Each scan of a running session's cgroup may take 1 / SHARE of the CPU budget of an interval */
 #define SHARE		8U
 
 /* Max. scans for descendants; processes with a lower id than their parent's may be left out */

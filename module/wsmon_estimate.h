@@ -39,8 +39,9 @@ struct wsmon_counts {
  * struct wsmon_went - bounds of the number of pages that were freed
  * @least:	at least this many pages appeared and were freed
  * @most:	at most this many pages were freed
- * @late:	this many more were freed afterwards, while samples and mappings were looked at.
- *		They may be new memory that was used, or may have shown in samples
+ * @late:	at least this many more were freed between the end of the interval and the last look
+ *		at its samples and at new memory. They may have been used in this interval; the next
+ *		interval's @most includes them, too
  */
 struct wsmon_went {
 	u64 least;
@@ -57,6 +58,7 @@ struct wsmon_went {
  * @churn:	moving sum of the decreases over about 8 intervals
  * @copies:	number of future faults that may copy a page after the last fork
  * @begun:	@begin is set
+ * @frees:	the process frees memory: @churn was large enough when the last interval ended
  * @suspect:	the faults suggest that memory was freed: more looks would show it
  */
 struct wsmon_balance {
@@ -67,19 +69,23 @@ struct wsmon_balance {
 	u64 churn;
 	u64 copies;
 	bool begun;
+	bool frees;
 	bool suspect;
 };
 
 void wsmon_balance_look(struct wsmon_balance *b, u64 anon);
 struct wsmon_went wsmon_balance_end(struct wsmon_balance *b, const struct wsmon_counts *now);
 
-/* Like wsmon_balance_look(); return: the decrease since the last look or wsmon_balance_end() */
+/*
+ * Like wsmon_balance_look(). Return: the decrease since the last look or wsmon_balance_end(), for
+ * @late of struct wsmon_went; 0 if the process shows no sign of freeing memory.
+ */
 static inline u64 wsmon_balance_late(struct wsmon_balance *b, u64 anon)
 {
 	u64 before = b->fell;
 
 	wsmon_balance_look(b, anon);
-	return b->fell - before;
+	return b->frees ? b->fell - before : 0;
 }
 
 /* Entries for freed pages; if the longest window has more intervals, each entry sums several */

@@ -315,8 +315,12 @@ static void map_count(struct wsmon_session *ss, struct wsmon_map *s, struct mm_s
 	struct wsmon_went went;
 
 	wsmon_counts_read(ss, s->member, mm, s->minors, ss->group->wss[0], &counts);
-	/* faults and pages have to be of the same moment: the other members took a while */
-	if (s->balance.churn)
+	/*
+	 * The other members took a while since @minors was read. What was allocated meanwhile is in
+	 * the count of pages, and has to be in that of faults. Huge pages are not: the kernel counts
+	 * their faults for all processes.
+	 */
+	if (s->balance.frees && s->minors != U64_MAX)
 		counts.faults = wsmon_member_minors(s->member, mm);
 	went = wsmon_balance_end(&s->balance, &counts);
 	ss->group->went_now.least += went.least;
@@ -395,8 +399,8 @@ static void group_extend(struct wsmon_session *ss, u64 now)
 }
 
 /*
- * Add an independent estimate to a sum: the squares of the distances from the estimate to the ends
- * of the confidence interval add.
+ * Add an independent estimate to a sum. The distance from the estimate to an end of its interval is
+ * a multiple of the standard deviation, so the squares of these distances are added.
  */
 static void totals_join(struct wsmon_wss *to, const struct wsmon_wss *part)
 {
@@ -553,6 +557,8 @@ void wsmon_group_exit(struct wsmon_session *ss, struct wsmon_member *m, u64 now)
 
 /* Mappings that seem not to have changed are read again after this many update_us */
 #define REREAD	8U
+/* Max. extents of a member whose mappings are read again sooner if it frees memory */
+#define REREAD_EXTENTS	1024U
 
 /*
  * Tell whether there is time to read the mappings of a map. At each boundary, reading may take
@@ -567,35 +573,45 @@ static bool group_may_read(const struct wsmon_session *ss, const struct wsmon_ma
 }
 
 /*
- * Tell whether mappings that seem not to have changed have to be read again. A program that frees
- * memory may have replaced a mapping by one of the same size.
+ * Tell whether a map's mappings, which seem not to have changed, may have changed all the same: a
+ * program that frees memory may have replaced a mapping by one of the same size. Reading these again
+ * may take a quarter of the CPU budget.
  */
-static bool map_is_old(const struct wsmon_session *ss, const struct wsmon_map *s, u64 now)
+static bool map_may_differ(const struct wsmon_session *ss, const struct wsmon_map *s, u64 now)
 {
-	bool frees = s->balance.suspect && group_may_read(ss, s);
+	u64 budget = div64_u64(wsmon_aggr_ns(ss) * ss->cpu_permille, 4000);
 
-	return now - s->read_ns >= (frees ? 1 : REREAD) * ss->mon->attrs.update_us * NSEC_PER_USEC;
+	return s->balance.frees && s->balance.suspect && s->own.nr_ext <= REREAD_EXTENTS &&
+	       ss->group->reading_ns < budget &&
+	       now - s->read_ns >= ss->mon->attrs.update_us * NSEC_PER_USEC;
 }
 
 /*
- * Read the mappings of a map if they changed. If that has to wait, or fails, the growth of its
- * resident memory counts as unknown.
+ * Read the mappings of a map if they changed, or may have changed. If mappings that changed cannot
+ * be read yet, the growth of the map's resident memory counts as unknown.
  */
 static void map_update(struct wsmon_session *ss, struct wsmon_map *s, struct mm_struct *mm,
-			 u64 now)
+		       u64 now)
 {
 	struct wsmon_group *g = ss->group;
 	u64 start = ktime_get_ns(), rss = get_mm_rss(mm), known = s->known_ns;
 	bool first = !s->read;
+	bool same = !first && s->stamp == wsmon_vaddr_stamp(mm) &&
+		    now - s->read_ns < REREAD * ss->mon->attrs.update_us * NSEC_PER_USEC;
 
-	if (!first && s->stamp == wsmon_vaddr_stamp(mm) && !map_is_old(ss, s, now)) {
+	if (same && !map_may_differ(ss, s, now)) {
 		s->known_ns = now;
 		return;
 	}
 	s->left_out = !group_may_read(ss, s) || wsmon_map_read(ss, s, mm, now);
-	g->reading_ns += ktime_get_ns() - start;
 	if (s->left_out) {
-		g->blind += rss > s->rss ? rss - s->rss : 0;
+		g->reading_ns += ktime_get_ns() - start;
+		/* the present mappings are good enough */
+		s->left_out = !same;
+		if (same)
+			s->known_ns = now;
+		else
+			g->blind += rss > s->rss ? rss - s->rss : 0;
 		return;
 	}
 	if (!first)
@@ -603,6 +619,7 @@ static void map_update(struct wsmon_session *ss, struct wsmon_map *s, struct mm_
 	s->rss = rss;
 	g->changed |= first;
 	wsmon_visit_plan(g, s);
+	g->reading_ns += ktime_get_ns() - start;
 }
 
 /* Tell whether the samples of a region may stay although they have served. */
@@ -685,7 +702,7 @@ static void group_check(struct wsmon_session *ss, const struct wsmon_interval *i
 		map_update(ss, s, mm, iv->now);
 		map_count(ss, s, mm);
 		wsmon_visit_check(ss, s, mm, false, iv->now);
-		g->went_now.late += wsmon_balance_late(&s->balance, wsmon_mm_anon(mm));
+		g->went_now.late += wsmon_counts_late(&s->balance, mm);
 		mmdrop(mm);
 		cond_resched();
 	}
@@ -718,7 +735,7 @@ static void group_sample_fresh(struct wsmon_session *ss, struct wsmon_fresh *f, 
 		if (!s)
 			continue;
 		wsmon_visit_fresh(ss, s, mm, f, seen, false);
-		g->went_now.late += wsmon_balance_late(&s->balance, wsmon_mm_anon(mm));
+		g->went_now.late += wsmon_counts_late(&s->balance, mm);
 		mmdrop(mm);
 		cond_resched();
 	}
@@ -749,8 +766,8 @@ static void group_add_past(struct wsmon_group *g, const struct wsmon_interval *i
 			totals_join(&g->wss[k][c], &p->wss[c]);
 	}
 	/*
-	 * Inherited pages exist once. Most parents are members, so the pages are no more than the
-	 * group maps, or than one program inherited.
+	 * Pages inherited by a fork exist once. Most parents are members. So there are at most as
+	 * many of these pages as the group maps, or as one program inherited.
 	 */
 	unknown += min(inherited, most);
 	wss_add_unknown(&g->wss[k][WSMON_CLASS_ALL], unknown);

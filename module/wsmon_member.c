@@ -52,11 +52,11 @@
 /* The search for an owner costs this much for each process */
 #define WALK_NS		50U
 
-/* All searches may take 1 / WALK_SHARE of the time, and at once the share of one second */
+/* All searches may take 1 / WALK_SHARE of the time; one search at most WALK_MAX_NS */
 #define WALK_SHARE	100U
 #define WALK_MAX_NS	(NSEC_PER_SEC / WALK_SHARE)
 
-/* A process that ends waits this long for kwsmond, a target, which the user named, longer */
+/* A process that ends waits this long for kwsmond; a target, which the user named, waits longer */
 #define WAIT_MS		50U
 #define WAIT_TARGET_MS	100U
 /* Other members stop waiting this long after an urgent call that kwsmond has not answered */
@@ -722,10 +722,10 @@ static void members_executed(struct task_struct *task)
 
 /*
  * Note the peak of resident pages of a member whose last thread @task ends: the member may get no
- * last look. A forked child has pages of its parent, which must count once. So @made_rss bounds the
- * pages that the child made itself: each took a fault, or, as a part of a huge page, raised its
- * resident memory above that at the fork. A huge page that replaced unmapped memory counts as one
- * page. Context: members_lock held.
+ * last look. A forked child has pages of its parent, which must count once. So @made_rss is an
+ * upper bound of the pages that the child made itself. Each of them took a fault, or is a part of
+ * a huge page and so raised the resident memory above its size at the fork. A huge page that
+ * replaced unmapped memory counts as one page. Context: members_lock held.
  */
 static void member_note_rss(struct wsmon_member *m, const struct task_struct *task)
 {

@@ -679,6 +679,22 @@ void wsmon_counts_read(struct wsmon_session *ss, const struct wsmon_member *m,
 }
 
 /**
+ * wsmon_counts_late - count the anonymous pages freed since the balance of a process was ended
+ * @b:	the balance
+ * @mm:	its mm, with a reference on mm_count
+ *
+ * Return: see wsmon_balance_late(); 0 if the process has exited, or is about to.
+ */
+u64 wsmon_counts_late(struct wsmon_balance *b, struct mm_struct *mm)
+{
+	u64 anon = wsmon_mm_anon(mm);
+
+	/* if the mm has users after the pages were counted, exit_mmap() had freed none of them */
+	smp_rmb();
+	return wsmon_mm_busy(mm) ? wsmon_balance_late(b, anon) : 0;
+}
+
+/**
  * wsmon_regions_cap - return the room for @budget regions: a quarter more, as mappings may change
  * @budget:	the number of regions
  */

@@ -261,6 +261,7 @@ u64 wsmon_mm_unlock(struct wsmon_session *ss, struct mm_struct *mm, u64 since);
 bool wsmon_mm_busy(const struct mm_struct *mm);
 bool wsmon_mm_has_secondary(struct mm_struct *mm);
 u64 wsmon_mm_anon(struct mm_struct *mm);
+u64 wsmon_counts_late(struct wsmon_balance *b, struct mm_struct *mm);
 void wsmon_counts_read(struct wsmon_session *ss, const struct wsmon_member *m,
 		       struct mm_struct *mm, u64 minors, const struct wsmon_wss *wss,
 		       struct wsmon_counts *c);

@@ -174,7 +174,7 @@ static void interval_estimate(struct wsmon_session *ss, struct wsmon_target *t,
 		memset(f, 0, sizeof(*f));
 		f->pages[WSMON_CLASS_MIXED] = t->blind;
 	}
-	t->went.late = wsmon_balance_late(&t->balance, wsmon_mm_anon(mm));
+	t->went.late = wsmon_counts_late(&t->balance, mm);
 	wsmon_gone_add(&t->gone_past, iv, t->went, &t->regions, &t->space);
 	/* do not pass NULL: that would take the sum of all members, which is the group's */
 	if (t->member)

@@ -266,7 +266,7 @@ bool wsmon_member_slept(const struct wsmon_member *m, const struct mm_struct *mm
 /** wsmon_member_minors - count a member's minor faults; U64_MAX: unknown */
 u64 wsmon_member_minors(const struct wsmon_member *m, const struct mm_struct *mm)
 {
-	return threads_look(m->pid, mm, true).minors;
+	return threads_look(m->pid, mm, false).minors;
 }
 
 /*

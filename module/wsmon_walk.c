@@ -418,8 +418,8 @@ static bool walk_sample_below_pmd(struct wsmon_walk *w, pmd_t *pmdp, unsigned lo
 		return walk_sample_pte(w, addr, op, debt);
 	}
 	w->ptl = NULL;
-	/* there is a table, but each attempt failed: the next round tries again */
-	w->busy = wsmon_pmd_has_table(pmd);
+	/* each attempt to enter the table failed */
+	w->busy |= wsmon_pmd_has_table(pmd);
 	if (pmd_none(pmd))
 		return walk_hole(w, addr, PMD_SIZE);
 	return pmd_present(pmd) && pmd_leaf(pmd) && walk_sample_pmd(w, pmdp, pmd, addr, op, debt);
@@ -700,7 +700,7 @@ static noinline void walk_sample_slowly(struct wsmon_walk *w, struct wsmon_regio
 	}
 	if (walk_note_place(w, r, h, now))
 		seen = false;
-	if (arm)
+	if (arm && !w->busy)
 		r->absent |= !w->found.mapped << h;
 	r->hit &= ~BIT(h);
 	if (!seen)

@@ -16,8 +16,8 @@
  * (5A.12): (n0^2 + n1^2) / 2 * (x0 - x1)^2. For halves of equal size the expectation of this is the
  * variance plus a term for the difference of the halves' means. If the halves have long differed,
  * n^2 times the squared deviations from their means is smaller. The present variance is the sum
- * over regions of the smaller of the two: it comes from this window alone. If a few regions
- * dominate it, it is mostly too small, and sometimes far too large. So the past variance counts,
+ * over regions of the smaller of the two. It comes from this window alone. If few regions have
+ * most of it, it is mostly too small, and sometimes far too large. So the past variance counts,
  * with two exceptions:
  *  - The present variance counts if it exceeds nine times the past variance, or twice the past
  *    variance if no single region dominates. So a change widens the interval at once.
@@ -669,9 +669,10 @@ struct wsmon_went wsmon_balance_end(struct wsmon_balance *b, const struct wsmon_
 	/* pages that existed at the peak, but neither before nor after it */
 	went.least = b->peak - max(b->begin.anon, now->anon);
 	went.most = max(fell, above(b->begin.anon + made, now->anon));
-	b->churn += fell - b->churn / FADE;
+	b->churn += fell - (b->churn + FADE - 1) / FADE;
 	b->suspect = went.most >= matters;
-	if (b->churn < matters)
+	b->frees = b->churn >= matters;
+	if (!b->frees)
 		went = (struct wsmon_went){ };
 	balance_begin(b, now);
 	return went;
@@ -691,8 +692,8 @@ static u64 gone_variance(u64 n)
 /*
  * Subtract the freed pages that samples stand for, because the regions' estimate has them. But keep
  * pages in @most if their sample was not found accessed since @since: they may have been accessed
- * all the same. Also keep what the samples may have counted too much, with 95 % confidence.
- * What was freed later may have shown in samples, and add to the working set, too.
+ * all the same. Also keep what the samples may have counted too much, with 95 % confidence. Add
+ * @late: samples of these pages may be among the subtracted ones.
  */
 static struct wsmon_went gone_unsampled(struct wsmon_went went, u64 since,
 					const struct wsmon_regions *rs,
@@ -702,9 +703,7 @@ static struct wsmon_went gone_unsampled(struct wsmon_went went, u64 since,
 	u32 i, h, area = U32_MAX;
 	bool in = false;
 
-	if (!went.most)
-		return went;
-	for (i = 0; i < rs->nr; i++) {
+	for (i = 0; went.most && i < rs->nr; i++) {
 		const struct wsmon_region *r = &rs->r[i];
 
 		wsmon_loop_resched(i);
@@ -726,10 +725,8 @@ static struct wsmon_went gone_unsampled(struct wsmon_went went, u64 since,
 		}
 	}
 	went.least = above(went.least, there + there / SAMPLED_DOUBT);
-	unseen = min(there, unseen + 2 * wsmon_sqrt_up(var) + went.late);
-	went.most = max(went.least, min(went.most, above(went.most, there) + unseen));
-	/* what existed when the interval ended may have been used in it */
-	went.most += went.late;
+	unseen = min(there, unseen + 2 * wsmon_sqrt_up(var));
+	went.most = max(went.least, min(went.most, above(went.most, there) + unseen)) + went.late;
 	return went;
 }
 

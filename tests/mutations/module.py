@@ -439,11 +439,11 @@ MUTATIONS = [
     ("what_is_over_stays", None, UNIT, [
         ("module/wsmon_wss.c", "c->past / CALM > c->now)", "c->past / CALM > c->now + BIT(60))")]),
     ("faults_alone_are_pages_that_went", None, UNIT, [
-        (GONE, "if (b->churn < matters)", "if (0)")]),
+        (GONE, "b->frees = b->churn >= matters;", "b->frees = true;")]),
     ("what_was_there_is_new", None, UNIT, [
         (GONE, "b->peak - max(b->begin.anon, now->anon);", "b->peak - now->anon;")]),
     ("signs_of_giving_back_stay", None, UNIT, [
-        (GONE, "b->churn += fell - b->churn / FADE;", "b->churn += fell;")]),
+        (GONE, "b->churn += fell - (b->churn + FADE - 1) / FADE;", "b->churn += fell;")]),
     ("copies_are_pages_that_went", None, UNIT, [
         (GONE, "	faults -= copies;\n", "")]),
     ("all_faults_after_a_fork_copy", None, UNIT, [
@@ -462,9 +462,9 @@ MUTATIONS = [
         (GONE, "if (!wsmon_class_is_anon(sp->area[r->area].class))\n			continue;\n		for (h = 0",
          "if (!sp->nr_area)\n			continue;\n		for (h = 0")]),
     ("freed_memory_ends_where_samples_say", None, UNIT, [
-        (GONE, "unseen + 2 * wsmon_sqrt_up(var) + went.late", "unseen + went.late")]),
+        (GONE, "unseen + 2 * wsmon_sqrt_up(var)", "unseen")]),
     ("nothing_is_freed_during_looks", None, UNIT, [
-        (GONE, "	went.most += went.late;\n", "")]),
+        (GONE, "+ unseen)) + went.late;", "+ unseen));")]),
     ("what_went_counts_for_ever", None, UNIT, [
         (GONE, "if (!wsmon_seen_within(iv, g->past[i].end_ns, k))", "if (!g->past[i].end_ns)")]),
     ("long_windows_forget_what_went", None, UNIT, [

@@ -119,10 +119,11 @@ static void signs_fade(void)
 	process();
 	use_and_give_back(500, true);
 	check_went(500, 500);
-	for (i = 0; i < 40; i++)
+	for (i = 0; i < 60; i++)
 		wsmon_balance_end(&balance, &counts);
 	counts.faults += 100000;
 	check_went(0, 0);
+	CHECK(!balance.churn && !balance.frees, "churn %llu", balance.churn);
 }
 
 static void copies_are_taken_off(void)
@@ -284,10 +285,17 @@ static void samples_knew_some_of_it(void)
 	regions[0].went = 3;
 	regions[0].s[0].seen_ns = 1050;
 	regions[0].s[1].seen_ns = 1050;
+	balance.frees = true;
 	wsmon_gone_add(&gone, &iv, (struct wsmon_went){
 		0, 210, wsmon_balance_late(&balance, balance.last - 10) }, &rs, &space);
-	check_within(0, 0, 10 + 10 + 10);
+	check_within(0, 0, 10 + 10);
 	CHECK(!wsmon_balance_late(&balance, balance.last + 5), "a rise");
+	/* nothing before: that is all */
+	sampled(WSMON_CLASS_ANON);
+	wsmon_gone_add(&gone, &iv, (struct wsmon_went){ 0, 0, 10 }, &rs, &space);
+	check_within(0, 0, 10);
+	balance.frees = false;
+	CHECK(!wsmon_balance_late(&balance, 0), "a process that frees nothing");
 	/* files are separate */
 	sampled(WSMON_CLASS_FILE);
 	regions[0].went = 3;

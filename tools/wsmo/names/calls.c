@@ -145,11 +145,11 @@ static void set_timer(long us)
 }
 
 /*
- * Each part of a mangled name can stand for two of the part before it: 300 characters stand for
- * gigabytes. So the name is written piece by piece, and not to its end. 25 characters can also ask
- * for 62^10 turns that write nothing. So a timer ends them, each time sooner. It may interrupt
- * malloc(), which only Rust names with letters beyond ASCII need; such a name is too short to take
- * long there.
+ * Each part of a mangled name can stand for two of the part before it, so 300 characters can stand
+ * for gigabytes. So the name is written piece by piece, and cut. 25 characters can also ask for
+ * 62^10 turns that write nothing. So a timer ends the work: each further time after a shorter time.
+ * It must not interrupt malloc(). Only Rust names with letters beyond ASCII need malloc(), and they
+ * are too short to take long there.
  * Return: malloc()ed; NULL if the symbol is not mangled, too long or takes too long
  */
 static char *demangle(const char *symbol)

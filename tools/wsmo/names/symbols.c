@@ -33,11 +33,11 @@
 
 /*
  * ELF files of any origin, and the memory that they may take
- * 
- * A file of a few blocks may take gigabytes: by holes, by a table of sections that is one, by
- * sections that are compressed. .gnu_debugdata does not say how large it becomes. So RLIMIT_DATA
- * limits the memory for data, and private mappings, while libdw opens files and while it reads the
- * lines of a unit, whose programs take a hundred bytes for each of theirs.
+ *
+ * A file of a few blocks may take gigabytes of memory: it may have holes, even in its table of
+ * sections, or compressed sections. .gnu_debugdata does not say how large it becomes. So
+ * RLIMIT_DATA limits the memory for data and private mappings while libdw opens files, and while it
+ * reads the line table of a unit, of which a byte can take a hundred bytes of memory.
  */
 
 #define MEMORY_TIMES	32		/* memory of a file, in sizes that it has on the disk */
@@ -195,7 +195,7 @@ static int elf_open(const char *path)
 #define JIT_BYTES	(64 << 20)	/* of a perf-PID.map, */
 #define JITS_BYTES	(128ULL << 20)	/* of all, which take up to six times that in memory */
 #define INLINED_SLOW	NSEC_PER_MSEC	/* CPU time for an address; usually it takes microseconds */
-#define INLINED_PATIENCE	(5 * NSEC_PER_SEC)	/* of a file, in looks that are slow */
+#define INLINED_PATIENCE	(5 * NSEC_PER_SEC)	/* CPU time for all slow addresses of a file */
 #define CHECKED_MAX	(1ULL << 30)	/* bytes of files whose checksum is computed */
 
 struct entry {

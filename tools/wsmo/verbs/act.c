@@ -212,8 +212,8 @@ static bool is_member(const struct listed *m, __u32 pid)
 }
 
 /*
- * Listing costs as much as there are cgroups, which their users can make: ask the process. It names
- * the cgroup otherwise if that is seen in another namespace of cgroups.
+ * Listing the cgroups below costs time for each, and users can make many. So this asks the process.
+ * In another cgroup namespace the process names its cgroup by another path.
  */
 static bool is_inside(const struct act *a, const struct act_process *p)
 {
