@@ -157,7 +157,7 @@ u64 wsmon_group_leaves(const struct wsmon_session *ss, u64 regions)
  * no memory for a map.
  */
 static struct wsmon_map *group_get_map(struct wsmon_session *ss, struct wsmon_member *m,
-					   struct mm_struct **mmp, u64 now)
+				       struct mm_struct **mmp, u64 now)
 {
 	struct wsmon_group *g = ss->group;
 	struct wsmon_map *s = m->map;
@@ -316,9 +316,9 @@ static void map_count(struct wsmon_session *ss, struct wsmon_map *s, struct mm_s
 
 	wsmon_counts_read(ss, s->member, mm, s->minors, ss->group->wss[0], &counts);
 	/*
-	 * The other members took a while since @minors was read. What was allocated meanwhile is in
-	 * the count of pages, and has to be in that of faults. Huge pages are not: the kernel counts
-	 * their faults for all processes.
+	 * The other members took a while since @minors was read. What was allocated meanwhile is
+	 * in the count of pages, and has to be in that of faults. Huge pages are not: the kernel
+	 * counts their faults for all processes.
 	 */
 	if (s->balance.frees && s->minors != U64_MAX)
 		counts.faults = wsmon_member_minors(s->member, mm);
@@ -426,7 +426,7 @@ static void totals_join(struct wsmon_wss *to, const struct wsmon_wss *part)
  * to @past. @before of the group has the private memory that the group knows.
  */
 static void map_add_past(struct wsmon_session *ss, struct wsmon_map *s,
-			   struct mm_struct *mm)
+			 struct mm_struct *mm)
 {
 	static const struct wsmon_regions none;
 	DECLARE_BITMAP(seen, WSMON_FRESH_MAX) = { };
@@ -447,7 +447,7 @@ static void map_add_past(struct wsmon_session *ss, struct wsmon_map *s,
 
 /* Have the last look at a program that has ended. */
 static void map_last_look(struct wsmon_session *ss, struct wsmon_map *s,
-			    struct mm_struct *mm, u64 now)
+			  struct mm_struct *mm, u64 now)
 {
 	struct wsmon_group *g = ss->group;
 
@@ -574,8 +574,8 @@ static bool group_may_read(const struct wsmon_session *ss, const struct wsmon_ma
 
 /*
  * Tell whether a map's mappings, which seem not to have changed, may have changed all the same: a
- * program that frees memory may have replaced a mapping by one of the same size. Reading these again
- * may take a quarter of the CPU budget.
+ * program that frees memory may have replaced a mapping by one of the same size. Reading such
+ * mappings again may take a quarter of the CPU budget.
  */
 static bool map_may_differ(const struct wsmon_session *ss, const struct wsmon_map *s, u64 now)
 {

@@ -299,14 +299,14 @@ void wsmon_map_free(struct wsmon_group *g, struct wsmon_map *s);
 void wsmon_map_end(struct wsmon_group *g, struct wsmon_map *s, u64 now);
 struct wsmon_map *wsmon_map_find(struct wsmon_group *g, const struct mm_struct *mm);
 struct wsmon_map *wsmon_map_create(struct wsmon_group *g, struct wsmon_member *m,
-				       struct mm_struct *mm, u64 exec_id, u64 since);
+				   struct mm_struct *mm, u64 exec_id, u64 since);
 void wsmon_visit_miss(struct wsmon_group *g, const struct wsmon_map *s);
 void wsmon_visit_round(struct wsmon_session *ss, struct wsmon_map *s, struct mm_struct *mm,
 		       u64 now);
 void wsmon_visit_learn(struct wsmon_group *g, const struct wsmon_interval *iv);
 
 int wsmon_map_read(struct wsmon_session *ss, struct wsmon_map *s, struct mm_struct *mm,
-		     u64 now);
+		   u64 now);
 void wsmon_group_forget(struct wsmon_group *g, u64 before);
 int wsmon_group_build_space(struct wsmon_group *g);
 struct wsmon_object *wsmon_group_object(struct wsmon_group *g, u64 page);

@@ -197,7 +197,7 @@ struct wsmon_map *wsmon_map_find(struct wsmon_group *g, const struct mm_struct *
  * Return: the map, its mappings not read yet; NULL if there is no memory, or no slot.
  */
 struct wsmon_map *wsmon_map_create(struct wsmon_group *g, struct wsmon_member *m,
-				       struct mm_struct *mm, u64 exec_id, u64 since)
+				   struct mm_struct *mm, u64 exec_id, u64 since)
 {
 	struct wsmon_map *s = kzalloc(sizeof(*s), MAP_GFP);
 	u64 ran = 0;
@@ -320,7 +320,7 @@ static bool array_copy(void **to, const void *from, u32 nr, size_t size)
  * Return: 0, or an error of wsmon_vaddr_read_parts(), with nothing changed.
  */
 int wsmon_map_read(struct wsmon_session *ss, struct wsmon_map *s, struct mm_struct *mm,
-		     u64 now)
+		   u64 now)
 {
 	struct wsmon_group *g = ss->group;
 	u64 stamp = wsmon_vaddr_stamp(mm);

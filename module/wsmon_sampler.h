@@ -318,8 +318,8 @@ static inline struct wsmon_range wsmon_range_around(unsigned long addr, unsigned
  * @delta:	page frame number minus page number of the last sample page
  * @times:	mappings of the last sample page, if KSM merged it: each is a part of it; else 1
  * @reclaimed:	pages of the target come and go: look at clusters in each round
- * @busy:	the lock of a shared file was busy, or a page table could not be entered: sample this
- *		page again later
+ * @busy:	the lock of a shared file was busy, or a page table could not be entered: sample
+ *		this page again later
  * @mapping:	addresses for which @vma is the answer
  * @hole:	addresses without page tables, while the mmap lock is held
  * @leaf:	addresses of the last huge entry, or block of entries that share an Accessed bit
