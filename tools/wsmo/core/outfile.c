@@ -175,17 +175,23 @@ static const char *open_another(struct outfile *o, mode_t mode, const struct sta
 	return why;
 }
 
-bool outfile_foreign(int dir, const struct stat *st)
+/* Does a file belong neither to this user nor to the one who called sudo? */
+static bool is_others(const struct stat *st)
 {
 	struct identity id;
+
+	return st->st_uid != geteuid() && (identity_get(&id, NULL) || st->st_uid != id.uid);
+}
+
+bool outfile_foreign(int dir, const struct stat *st)
+{
 	struct stat d;
 
 	if (fstat(dir, &d))
 		return true;
 	if (!(d.st_mode & S_ISVTX) || !(d.st_mode & (S_IWGRP | S_IWOTH)))
 		return false;
-	return st->st_uid != geteuid() && st->st_uid != d.st_uid &&
-	       (identity_get(&id, NULL) || st->st_uid != id.uid);
+	return st->st_uid != d.st_uid && is_others(st);
 }
 
 static const char *open_named(struct outfile *o, mode_t mode)
@@ -217,6 +223,8 @@ static const char *open_named(struct outfile *o, mode_t mode)
 		why = "it is somebody else's, in a directory that others can write to";
 	else if (S_ISREG(st.st_mode))
 		why = open_another(o, mode, &st);
+	else if (S_ISFIFO(st.st_mode) && is_others(&st))
+		why = "somebody else's pipe, who would read it; to write to it, redirect: -o - >PIPE";
 	else if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))
 		why = open_found(o, found);
 	else

@@ -184,6 +184,7 @@ static int guard_restore(void)
 /* Return: 0, or -1 after a message */
 static int write_note(struct guard *g, const char *value)
 {
+	char path[PATH_MAX];
 	int err;
 
 	g->notes = runtime_open();
@@ -196,7 +197,8 @@ static int write_note(struct guard *g, const char *value)
 		msg("%s: another run tries a limit on it", g->dir);
 		return -1;
 	}
-	if (!err && dprintf(g->note, "%s %s %s\n", value, g->was, g->dir) < 0)
+	/* whoever reads it may be in another directory */
+	if (!err && (!realpath(g->dir, path) || dprintf(g->note, "%s %s %s\n", value, g->was, path) < 0))
 		err = -errno;
 	if (err)
 		msg("if wsmo and its guard are both killed, memory.high stays %s, as no note can be kept: %s",
