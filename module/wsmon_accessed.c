@@ -209,8 +209,8 @@ static void accessed_settle_debt(const struct wsmon_pass *pass, const struct wsm
 }
 
 /*
- * Pay the debt of a sample that is dropped. Samples in one huge page are consecutive, so it is
- * enough to remember the last entry.
+ * Pay the debt of a sample that is dropped. Several samples may be in one huge page, and thus have
+ * the same entry. These samples are consecutive, so it is enough to remember the last entry.
  */
 static void accessed_drop_sample(struct wsmon_pass *pass, const struct wsmon_entry *e,
 				 bool young, u8 *debt)
@@ -226,7 +226,10 @@ static void accessed_drop_sample(struct wsmon_pass *pass, const struct wsmon_ent
 			accessed_report(e, debt);
 	} else if (*debt != DEBT_NONE) {
 		if (e->val == pass->kept) {
-			/* a bit set here would look like an access to the kept sample */
+			/*
+			 * A sample that stays armed has the same entry, and would take the bit for
+			 * an access: let this sample inherit the debt.
+			 */
 			if (*pass->kept_debt == DEBT_NONE)
 				*pass->kept_debt = DEBT_OWED;
 		} else {

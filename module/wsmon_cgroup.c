@@ -27,10 +27,13 @@
 
 /* Look at this many ids without a pause */
 #define AT_ONCE		256U
-/* Each scan of a running session's cgroup may take 1 / SHARE of the CPU budget of an interval */
+/* A scan of a running session's cgroup may take 1 / SHARE of an interval's CPU budget */
 #define SHARE		8U
 
-/* Max. scans for descendants; processes with a lower id than their parent's may be left out */
+/*
+ * Maximum number of scans for descendants. A scan goes by ascending ids, so a process whose id is
+ * lower than its parent's is found only by the next scan.
+ */
 #define SCAN_TURNS	16U
 
 #ifdef CONFIG_CGROUPS

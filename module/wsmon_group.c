@@ -377,7 +377,7 @@ void wsmon_group_begin(struct wsmon_session *ss)
 
 /* Members that end */
 
-/* Extend the space by objects that it lacks, and sample them at once. */
+/* Add missing objects to the space, and begin to sample them at once. */
 static void group_extend(struct wsmon_session *ss, u64 now)
 {
 	struct wsmon_group *g = ss->group;
@@ -391,7 +391,10 @@ static void group_extend(struct wsmon_session *ss, u64 now)
 		struct wsmon_region *r = &g->regions.r[i];
 
 		wsmon_loop_resched(i);
-		/* do not clear bits in new memory: they were set in this interval */
+		/*
+		 * Bits in new memory were set in this interval. So count its samples as armed at
+		 * the start of the interval: arming them now would clear these bits.
+		 */
 		if (!r->armed_ns && r->origin_ns)
 			r->armed_ns = g->interval_ns;
 		r->last = 0;
@@ -728,7 +731,10 @@ static void group_sample_fresh(struct wsmon_session *ss, struct wsmon_fresh *f, 
 	if (!f->nr)
 		return;
 	list_for_each_entry(m, &ss->members, node) {
-		/* memory of a member that slept, or moved into the cgroup, is not new */
+		/*
+		 * A member that slept has no new memory. Memory of a member that moved into the
+		 * cgroup was there before.
+		 */
 		if (m->moved || (m->map && m->map->slept))
 			continue;
 		s = group_get_map(ss, m, &mm, now);

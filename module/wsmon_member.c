@@ -49,14 +49,14 @@
  * without a reference has no last look.
  */
 
-/* The search for an owner costs this much for each process */
+/* CPU time of a search for an owner, per process or thread of the machine */
 #define WALK_NS		50U
 
-/* All searches may take 1 / WALK_SHARE of the time; one search at most WALK_MAX_NS */
+/* All searches together may take 1 / WALK_SHARE of one CPU; a single search, WALK_MAX_NS */
 #define WALK_SHARE	100U
 #define WALK_MAX_NS	(NSEC_PER_SEC / WALK_SHARE)
 
-/* A process that ends waits this long for kwsmond; a target, which the user named, waits longer */
+/* A process that ends waits this long for its last look to begin; a target waits longer */
 #define WAIT_MS		50U
 #define WAIT_TARGET_MS	100U
 /* Other members stop waiting this long after an urgent call that kwsmond has not answered */
@@ -721,11 +721,12 @@ static void members_executed(struct task_struct *task)
 }
 
 /*
- * Note the peak of resident pages of a member whose last thread @task ends: the member may get no
- * last look. A forked child has pages of its parent, which must count once. So @made_rss is an
- * upper bound of the pages that the child made itself. Each of them took a fault, or is a part of
- * a huge page and so raised the resident memory above its size at the fork. A huge page that
- * replaced unmapped memory counts as one page. Context: members_lock held.
+ * Note the peak of resident pages of a member whose last thread @task ends, in case the member gets
+ * no last look. A forked child also has pages of its parent, which must not count a second time. So
+ * set @made_rss, an upper bound of the child's own pages: the number of its faults, plus the growth
+ * of its resident memory since the fork. The growth is added because one fault may add a huge page.
+ * Only a huge page at the place of memory unmapped since the fork counts too little: as one page.
+ * Context: members_lock held.
  */
 static void member_note_rss(struct wsmon_member *m, const struct task_struct *task)
 {

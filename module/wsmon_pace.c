@@ -5,12 +5,12 @@
  * Pure: no mm, no allocation, no locks; the caller owns the structures.
  *
  * kwsmond may use cpu_permille of one CPU. The first round of an interval ends the previous
- * interval, draws samples and arms them; each further round checks them. An interval costs as much
- * as its rounds. Accessed bits stay set until they are cleared. So checks only serve to count how
- * often pages were accessed within an interval, and to see pages before reclaim takes them. So if
- * CPU time is short, checks are left out first, except at the beginning of a window. Then the
- * number of regions is reduced. CPU time of an interval above its budget is a debt that later
- * intervals repay, so that the budget holds over a few seconds, not only on average.
+ * interval, draws samples and arms them; each further round checks them. Accessed bits stay set
+ * until they are cleared. So checks only serve to count how often pages were accessed within an
+ * interval, and to see pages before reclaim takes them. So if CPU time is short, checks are left
+ * out first, except at the beginning of a window. Then the number of regions is reduced. If an
+ * interval exceeds its budget, the excess is a debt that later intervals repay. So the budget holds
+ * over a few seconds, not only over the whole session.
  */
 
 #include "wsmon_control.h"

@@ -15,10 +15,10 @@
  * A region that is new or has just changed has no earlier draws. There the two strata are collapsed
  * (5A.12): (n0^2 + n1^2) / 2 * (x0 - x1)^2. For halves of equal size the expectation of this is the
  * variance plus a term for the difference of the halves' means. If the halves have long differed,
- * n^2 times the squared deviations from their means is smaller. The present variance is the sum
- * over regions of the smaller of the two. It comes from this window alone. If few regions have
- * most of it, it is mostly too small, and sometimes far too large. So the past variance counts,
- * with two exceptions:
+ * n^2 times the squared deviations from their means is smaller. So each region adds the smaller of
+ * the two to the present variance, which is known from this window alone. If few regions dominate
+ * the present variance, it is mostly too small, and sometimes far too large. So the past variance
+ * counts, with two exceptions:
  *  - The present variance counts if it exceeds nine times the past variance, or twice the past
  *    variance if no single region dominates. So a change widens the interval at once.
  *  - If the past variance exceeds four times the present variance, and no single region dominates
