@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* calls.c - call stacks with demangled names, equal ones kept once */
+/* calls.c - call stacks with demangled names; equal stacks are stored once */
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 #undef ARRAY_SIZE
@@ -17,11 +17,11 @@
 #include "libwsmon/wsmon_records.h"
 #include "symbols.h"
 
-#define PLAIN_MAX	8192	/* bytes of a function's name; longer ones stay mangled */
+#define PLAIN_MAX	8192	/* bytes of a function's name; longer names stay mangled */
 #define PLAIN_US	200000	/* CPU time for a name; usually it takes microseconds */
 #define STRINGS_MAX	(1 << 22)
 #define STACKS_MAX	(1 << 22)
-#define INLINED_MAX	16		/* into one another */
+#define INLINED_MAX	16	/* nested inlined functions */
 
 struct calls {
 	struct symbols *symbols;
@@ -36,7 +36,7 @@ static int compare_strings(const void *x, const void *y)
 	return strcmp(*(char * const *)x, *(char * const *)y);
 }
 
-/* Strings are kept once, so that equal ones are at equal addresses */
+/* Equal strings are stored once, so that comparing their addresses is enough */
 static int order(const void *x, const void *y)
 {
 	return COMPARE(x, y);
@@ -54,7 +54,7 @@ static int compare_calls(const struct call *a, const struct call *b)
 		return c;
 	if (a->line != b->line)
 		return a->line - b->line;
-	/* if source lines are known, other addresses in a line are the same call */
+	/* if the source line is known, calls in one line are the same, whatever their address */
 	if (a->file || a->function)
 		return a->inlined - b->inlined;
 	if (!a->path)
@@ -107,7 +107,7 @@ static const char *keep(struct calls *cs, const char *text)
 	return copy;
 }
 
-/* A name, as far as it was written */
+/* A demangled name, as far as it was written */
 struct plain {
 	char text[PLAIN_MAX];
 	size_t len;
@@ -145,11 +145,12 @@ static void set_timer(long us)
 }
 
 /*
- * Each part of a mangled name can stand for two of the part before it, so 300 characters can stand
- * for gigabytes. So the name is written piece by piece, and cut. 25 characters can also ask for
- * 62^10 turns that write nothing. So a timer ends the work: each further time after a shorter time.
- * It must not interrupt malloc(). Only Rust names with letters beyond ASCII need malloc(), and they
- * are too short to take long there.
+ * Demangles a name, which may be made to use up memory or time. Each part of a mangled name can
+ * stand for two of the part before it, so 300 characters can stand for gigabytes. So the name is
+ * written piece by piece, and given up if it is too long. 25 characters can also make the demangler
+ * loop 62^10 times and write nothing. So a timer interrupts the demangler, and each interruption
+ * halves the time for later names. The timer must not interrupt malloc(). Only Rust names with
+ * letters beyond ASCII need malloc(), and they are too short to take long there.
  * Return: malloc()ed; NULL if the symbol is not mangled, too long or takes too long
  */
 static char *demangle(const char *symbol)
@@ -200,7 +201,7 @@ static const char *function_name(struct calls *cs, const char *symbol)
 	return kept;
 }
 
-/* No file that could have names, but perhaps "[vdso]" */
+/* Sets what is known without an ELF file: the path, such as "[vdso]", and the offset */
 static void resolve_part(struct calls *cs, const struct mapping *m, struct call *call)
 {
 	if (!m || !*m->path)
@@ -209,7 +210,7 @@ static void resolve_part(struct calls *cs, const struct mapping *m, struct call 
 	call->offset = call->pc - m->start + m->offset;
 }
 
-/* Code that a process compiled itself */
+/* Names a call in code that the process compiled itself */
 static void resolve_jit(struct calls *cs, __u32 pid, struct call *call)
 {
 	const char *name = symbols_jit(cs->symbols, pid, call->pc);
@@ -224,8 +225,9 @@ static void resolve_jit(struct calls *cs, __u32 pid, struct call *call)
 }
 
 /*
- * @call: the first of INLINED_MAX + 1, only its @pc is set
- * Return: how many calls it turns out to be
+ * Names a call, and adds calls for the functions that are inlined at its address.
+ * @call: array of INLINED_MAX + 1; only @pc of the first is set
+ * Return: number of calls
  */
 static int resolve(struct calls *cs, const struct mappings *ms, __u32 pid, struct call *call)
 {
@@ -248,7 +250,7 @@ static int resolve(struct calls *cs, const struct mappings *ms, __u32 pid, struc
 	file = symbols_line(cs->symbols, &module, call->pc, &call->line);
 	call->file = file ? keep(cs, file) : NULL;
 	nr = symbols_inlined(cs->symbols, &module, call->pc, in, INLINED_MAX);
-	/* the place of a call is the line of the next function outwards */
+	/* an inlined function was called from a line of the next outer function */
 	for (i = 0; i < nr; i++) {
 		call[i + 1] = call[i];
 		call[i].function = keep(cs, in[i].name);
@@ -256,7 +258,7 @@ static int resolve(struct calls *cs, const struct mappings *ms, __u32 pid, struc
 		call[i + 1].file = in[i].file ? keep(cs, in[i].file) : NULL;
 		call[i + 1].line = in[i].line;
 	}
-	/* there is none in a file that was cut off */
+	/* a name may be empty if the file was truncated meanwhile */
 	if (symbols_find(cs->symbols, &module, call->pc, &symbol) && *symbol.name)
 		call[nr].function = function_name(cs, symbol.name);
 	return nr + 1;
@@ -282,7 +284,7 @@ struct callstack *calls_take(struct calls *cs, const struct mappings *ms,
 	return s;
 }
 
-/* Looks again for calls without a file */
+/* Looks again for the names of calls that have no file yet */
 static struct callstack *complete(struct calls *cs, const struct mappings *ms, __u32 pid,
 				  struct callstack *old)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* places.c - what is mapped at an address, kept and named */
+/* places.c - mappings at addresses, kept with their names */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "places.h"
 
 #define PLACES_MAX	32768
-#define PLACES_BYTES	(16 << 20)	/* of all their texts */
+#define PLACES_BYTES	(16 << 20)	/* bytes of all paths */
 
 struct places {
 	const struct wsmon_reader *reader;
@@ -20,7 +20,7 @@ struct places {
 	__u32 room;
 	size_t bytes;
 	__u64 seed;
-	/* numbers by hash, open addressing; 0 is free */
+	/* hash table with open addressing: numbers of places; 0: free */
 	__u32 table[2 * PLACES_MAX];
 };
 
@@ -72,7 +72,7 @@ static __u64 mix(__u64 hash, __u64 with)
 	return product ^ product >> 64;
 }
 
-/* @seed keeps whoever made the recording from choosing places of one hash */
+/* A recording may be hostile; with the random @seed it cannot contain places of one hash */
 static __u32 hash_of(const struct place *p, __u64 seed)
 {
 	__u64 hash = mix(mix(mix(seed, p->start), p->offset), p->tid);
@@ -129,7 +129,7 @@ static __u32 intern(struct places *ps, const struct place *p)
 	return ps->table[i];
 }
 
-/* A mapping of a file cannot be where the module saw anonymous memory */
+/* If the module saw anonymous memory, a recorded mapping of a file is out of date */
 static bool fits(const struct mapping *m, __u32 class)
 {
 	if (class != WSMON_CLASS_HEAP && class != WSMON_CLASS_STACK &&
@@ -144,7 +144,7 @@ __u32 places_at(struct places *ps, __u32 pid, const struct wsmon_region_entry *e
 	struct place p = { 0 };
 
 	if (!m || !fits(m, e->class)) {
-		/* recorded without mappings, or of too many of them */
+		/* mappings were not recorded, or were too many: use the path of the area */
 		p.path = (char *)(uintptr_t)wsmon_area_path(ps->reader, pid, e->area);
 		return *p.path ? intern(ps, &p) : 0;
 	}
@@ -162,7 +162,7 @@ const struct place *places_get(const struct places *ps, __u32 number)
 {
 	struct place *p = &ps->place[number];
 
-	/* numbers of places stay, their addresses do not */
+	/* reallocarray() may have moved @p since the place was added */
 	p->module.build_id = p->build_id;
 	return p;
 }

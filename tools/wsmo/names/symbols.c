@@ -34,19 +34,19 @@
 /*
  * ELF files of any origin, and the memory that they may take
  *
- * A file of a few blocks may take gigabytes of memory: it may have holes, even in its table of
- * sections, or compressed sections. .gnu_debugdata does not say how large it becomes. So
- * RLIMIT_DATA limits the memory for data and private mappings while libdw opens files, and while it
- * reads the line table of a unit, of which a byte can take a hundred bytes of memory.
+ * A file of a few blocks on the disk may take gigabytes of memory, because it may have compressed
+ * sections or holes, even in its table of sections. The size of .gnu_debugdata is unknown until it
+ * is decompressed. A byte of a line table may take a hundred bytes of memory. So RLIMIT_DATA limits
+ * the memory for data and private mappings while libdw opens files or reads a line table.
  */
 
 #define MEMORY_TIMES	32		/* memory of a file, in sizes that it has on the disk */
-#define SPARE_MAX	(64ULL << 20)	/* bytes of all files together beyond that */
+#define SPARE_MAX	(64ULL << 20)	/* further bytes of memory, for all files together */
 
-static __u64 spare = SPARE_MAX;		/* what is left of it */
+static __u64 spare = SPARE_MAX;		/* rest of SPARE_MAX */
 static __u64 spare_later = SPARE_MAX;	/* the same, for sections that libdw decompresses later */
-static __u64 taken;			/* when the limit was set */
-static __u64 allowed;			/* bytes beside @spare */
+static __u64 taken;			/* bytes of data that wsmo had when the limit was set */
+static __u64 allowed;			/* bytes that may be added before @spare is used */
 static struct rlimit unlimited;
 static bool limited;
 
@@ -73,8 +73,8 @@ static void set_limit(void)
 }
 
 /**
- * elf_limit_memory() - limit memory to what files may take, until elf_unlimit_memory()
- * @room: of files that were opened before; files that are opened meanwhile add theirs
+ * elf_limit_memory() - limit the memory that files may take, until elf_unlimit_memory()
+ * @room: bytes that files opened before may take; files that are opened meanwhile add their own
  */
 static void elf_limit_memory(__u64 room)
 {
@@ -85,7 +85,7 @@ static void elf_limit_memory(__u64 room)
 		set_limit();
 }
 
-/* Return: the room that is left */
+/* Return: the part of @allowed that was not used */
 static __u64 elf_unlimit_memory(void)
 {
 	__u64 now = data_size(), grown = now > taken ? now - taken : 0;
@@ -98,7 +98,7 @@ static __u64 elf_unlimit_memory(void)
 	return more ? 0 : allowed - grown;
 }
 
-/* Bytes of a compressed section, which libdw decompresses if it is debug information; else 0 */
+/* Uncompressed size of a section, which libdw may decompress; 0 if it is not compressed */
 static __u64 inflated(Elf *elf, size_t names, Elf_Scn *section, int fd)
 {
 	unsigned char head[12] = "";
@@ -110,7 +110,7 @@ static __u64 inflated(Elf *elf, size_t names, Elf_Scn *section, int fd)
 
 	if (gelf_getchdr(section, &ch))
 		return ch.ch_size;
-	/* the old way */
+	/* the old format */
 	name = gelf_getshdr(section, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
 	if (!name || strncmp(name, ".zdebug", 7) || pread(fd, head, sizeof(head), sh.sh_offset) < 0)
 		return 0;
@@ -119,7 +119,7 @@ static __u64 inflated(Elf *elf, size_t names, Elf_Scn *section, int fd)
 	return size;
 }
 
-/* Return: the same of all sections; ~0 if it is no ELF file, which libdw would decompress */
+/* Return: sum of inflated() over all sections; ~0 if it is no ELF file, as libdw may expand it */
 static __u64 all_inflated(int fd)
 {
 	Elf *elf = elf_version(EV_CURRENT) == EV_NONE ? NULL : elf_begin(fd, ELF_C_READ, NULL);
@@ -137,7 +137,7 @@ static __u64 all_inflated(int fd)
 	return sum;
 }
 
-/* Is its memory in proportion to its size on the disk? */
+/* Does a file take memory in proportion to its size on the disk, or is spare memory left for it? */
 static bool is_usual(int fd)
 {
 	struct stat st;
@@ -160,7 +160,7 @@ static bool is_usual(int fd)
 	return true;
 }
 
-/* Opens an ELF file whose memory is in proportion to its size. Return: fd or -1 */
+/* Opens an ELF file. Return: fd; -1, errno EFBIG if it would take too much memory */
 static int elf_open(const char *path)
 {
 	int fd = open_regular(path, 0);
@@ -182,20 +182,20 @@ static int elf_open(const char *path)
 
 /* Files, their symbols and lines */
 
-#define SYMBOLS_FILES	256		/* open at the same time */
-#define SYMBOLS_MAX	(1 << 22)	/* of a file */
-#define NESTED_MAX	8		/* symbols that begin within another */
-#define NAME_COMPARED	256		/* bytes of the names of symbols at one address */
-#define TRIES_MAX	16		/* processes that may still have a file */
-#define UNITS_MAX	(1 << 20)	/* of a file */
-#define SCOPES_MAX	100		/* blocks and functions within each other */
+#define SYMBOLS_FILES	256		/* files open at the same time; perf-PID.map files read */
+#define SYMBOLS_MAX	(1 << 22)	/* symbols of a file */
+#define NESTED_MAX	8		/* symbols tried before an address, as symbols may nest */
+#define NAME_COMPARED	256		/* bytes compared of the names of symbols at one address */
+#define TRIES_MAX	16		/* processes in whose view a file is looked for */
+#define UNITS_MAX	(1 << 20)	/* units of a file */
+#define SCOPES_MAX	100		/* nested blocks and functions */
 #define NAMED_FILES	3
 #define DELETED		" (deleted)"
-#define JITS_MAX	65536		/* processes; SYMBOLS_FILES that say something */
-#define JIT_BYTES	(64 << 20)	/* of a perf-PID.map, */
-#define JITS_BYTES	(128ULL << 20)	/* of all, which take up to six times that in memory */
+#define JITS_MAX	65536		/* processes that may compile code */
+#define JIT_BYTES	(64 << 20)	/* bytes of a perf-PID.map */
+#define JITS_BYTES	(128ULL << 20)	/* bytes of all; they take up to six times that in memory */
 #define INLINED_SLOW	NSEC_PER_MSEC	/* CPU time for an address; usually it takes microseconds */
-#define INLINED_PATIENCE	(5 * NSEC_PER_SEC)	/* CPU time for all slow addresses of a file */
+#define INLINED_PATIENCE (5 * NSEC_PER_SEC)	/* CPU time for all slow addresses of a file */
 #define CHECKED_MAX	(1ULL << 30)	/* bytes of files whose checksum is computed */
 
 struct entry {
@@ -207,22 +207,23 @@ struct entry {
 
 /**
  * struct file - an ELF file
- * @path:	as recorded
- * @build_id:	likewise; what follows @build_id_len bytes is 0
- * @build_id_len: likewise
- * @inode:	likewise
- * @tries:	to open it, last as process @pid sees it
- * @dwfl:	NULL if it cannot be used
- * @mod:	its only module
- * @first:	where that has the file's first byte
- * @end:	end of its last segment
- * @entries:	its symbols, in order of @start, one for an address
- * @nr:		how many
- * @slow_ns:	CPU time that slow looks for inlined functions took
- * @room:	memory that it may still take
- * @units:	struct Dwarf_Die *, of units whose lines were read
- * @asked:	its debug information was looked for
- * @swollen:	reading @units or debug information takes too much memory
+ * @path:	recorded path
+ * @build_id:	recorded build ID; bytes after @build_id_len are 0
+ * @build_id_len: its length
+ * @inode:	recorded inode number
+ * @tries:	number of attempts to open the file
+ * @pid:	the last attempt looked for the file in the view of this process
+ * @dwfl:	NULL if the file cannot be used
+ * @mod:	the only module of @dwfl
+ * @first:	address of the file's first byte in @mod
+ * @end:	end of its last segment in @mod
+ * @entries:	@nr symbols in order of @start, at most one an address
+ * @nr:		number of @entries
+ * @slow_ns:	CPU time of slow searches for inlined functions
+ * @room:	bytes of memory that the file may still take
+ * @units:	Dwarf_Die * of the units whose lines were read
+ * @asked:	debug information was looked for
+ * @swollen:	debug information or the lines of a unit would take too much memory
  */
 struct file {
 	char *path;
@@ -245,13 +246,15 @@ struct file {
 };
 
 /**
- * struct jit - the code that a process compiled itself, and its names
+ * struct jit - the code that a process compiled itself, and the names in its perf-PID.map
  * @pid:	the process
  * @code:	@codes mappings that may be such code, ascending
- * @looked_ns:	when these were read
- * @found:	an address was in one of them, and the file was read
- * @entries:	@nr of them, by @start; for an address the one written last
- * @text:	the file, with the names
+ * @codes:	number of mappings
+ * @looked_ns:	time when the mappings were read; 0: never
+ * @found:	an address was in one of the mappings, so perf-PID.map was read
+ * @entries:	@nr lines of the file by @start; of several with one @start, the last line
+ * @nr:		number of @entries
+ * @text:	contents of the file; @entries point to names in it
  */
 struct jit {
 	__u32 pid;
@@ -274,7 +277,7 @@ struct jit {
 struct symbols {
 	struct sorted files;
 	struct sorted jits;
-	size_t found;		/* of them */
+	size_t found;		/* number of @jits that are @found */
 };
 
 static int compare_files(const void *x, const void *y)
@@ -302,7 +305,7 @@ struct symbols *symbols_new(void)
 	return s;
 }
 
-/* Is the file the one that was mapped? */
+/* Is the opened file the file that was mapped when it was recorded? */
 static bool is_same(const struct file *f, const struct stat *st)
 {
 	const unsigned char *id;
@@ -322,7 +325,7 @@ static bool is_named(const GElf_Sym *sym, const char *name)
 	       (type == STT_FUNC || type == STT_OBJECT || type == STT_GNU_IFUNC);
 }
 
-/* By address; of several at one address, the one to keep comes first */
+/* By address; of several symbols at one address, the symbol to keep comes first */
 static int compare_entries(const void *x, const void *y)
 {
 	const struct entry *a = x, *b = y;
@@ -346,7 +349,7 @@ static void sort_entries(struct file *f)
 		if (!n || f->entries[n - 1].start != f->entries[i].start)
 			f->entries[n++] = f->entries[i];
 	f->nr = n;
-	/* assembly without sizes: each reaches to the next */
+	/* symbols of assembly have no size: each ends where the next symbol begins */
 	for (i = 0; i < n; i++)
 		if (!f->entries[i].size)
 			f->entries[i].size = (i + 1 < n ? f->entries[i + 1].start :
@@ -381,10 +384,10 @@ static void read_symbols(struct file *f)
 }
 
 static bool reading;	/* libdw is called, and may open files */
-static bool checks;	/* it reads all of what it opens, for a checksum */
-static __u64 checked;	/* bytes of such files */
+static bool checks;	/* libdw computes a checksum of the files that it opens now */
+static __u64 checked;	/* total size of the files whose checksum was computed */
 
-/* A file that libdw looks for; to read a sparse one may take too long */
+/* Opens a file for libdw. The checksum of a large sparse file would take too long */
 static int open_other(const char *path)
 {
 	int fd = elf_open(path);
@@ -402,8 +405,9 @@ static int open_other(const char *path)
 }
 
 /*
- * libdw calls this open(): debug information may be in other files, which the file names
- * (.gnu_debuglink, .gnu_debugaltlink, DW_AT_dwo_name), and one may be a pipe without a writer.
+ * Overrides open() of libc, so that libdw calls it. An ELF file may name other files with its debug
+ * information (.gnu_debuglink, .gnu_debugaltlink, DW_AT_dwo_name). These may be as large, or a pipe
+ * on which open() would wait for a writer.
  */
 int open(const char *path, int flags, ...)
 {
@@ -419,7 +423,10 @@ int open(const char *path, int flags, ...)
 	return next(path, flags, mode);
 }
 
-/* Files that belong together have one build ID; without it .gnu_debuglink has a checksum */
+/*
+ * Wraps dwfl_standard_find_debuginfo(). It compares build IDs; if a file has none, it compares
+ * the checksum in .gnu_debuglink, for which it reads candidates in full.
+ */
 static int find_debuginfo(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base,
 			  const char *file, const char *link, GElf_Word crc, char **path)
 {
@@ -451,7 +458,7 @@ static bool read_file(struct file *f, const char *path)
 		f->mod = dwfl_report_elf(f->dwfl, "", path, fd, 0x10000, false);
 	else
 		f->mod = NULL;
-	/* else it is the module's */
+	/* otherwise the module owns fd */
 	if (!f->mod)
 		close(fd);
 	if (f->mod) {
@@ -468,7 +475,7 @@ static bool read_file(struct file *f, const char *path)
 	return false;
 }
 
-/* Opens a file. Return: is it the one that was recorded, and was it read? */
+/* Return: the file at this path is the file that was recorded, and was read */
 static bool open_path(struct file *f, const char *path)
 {
 	bool is;
@@ -487,7 +494,10 @@ static void look_up(void *path, int fd __attribute__((unused)))
 		close(file);
 }
 
-/* Looking up a file that is mapped takes the mmap lock: can it be looked up? */
+/*
+ * Can a path in map_files be looked up? The lookup takes the mmap lock of the process and may never
+ * return, so a helper tries it: see patience.h.
+ */
 static bool answers(__u32 pid, char *path)
 {
 	const struct question q = { .ask = look_up, .pid = pid, .fd = -1 };
@@ -508,7 +518,7 @@ static void open_file(struct file *f, const struct module *m)
 
 	f->pid = m->pid;
 	for (i = f->tries++ ? 2 : 0; i < 4; i++) {
-		/* without the ending if there is one */
+		/* the second and fourth attempt leave out " (deleted)", if the path has it */
 		int part = i % 2 && deleted ? len - more : len;
 
 		if (i % 2 && !deleted)
@@ -525,7 +535,7 @@ static void open_file(struct file *f, const struct module *m)
 		open_path(f, path);
 }
 
-/* The file, opened, if it has the address; @at gets that in the file's module */
+/* Return: the opened file of a mapping, if @addr is in it; @at gets the address in @mod */
 static struct file *get_file(struct symbols *s, const struct module *m, __u64 addr, GElf_Addr *at)
 {
 	struct file key = {
@@ -613,7 +623,7 @@ __attribute__((noreturn)) static void give_up(void)
 	longjmp(no_memory, 1);
 }
 
-/* Return: whether there was memory for the lines of a unit, if it has any */
+/* Reads the line table of a unit, if it has one. Return: false if that takes too much memory */
 static bool read_lines(Dwarf *dwarf, Dwarf_Die *cu)
 {
 	Dwarf_Lines *lines;
@@ -688,7 +698,7 @@ static void call_site(Dwarf_Die *cu, Dwarf_Die *die, struct inlined *out)
 		out->file = dwarf_filesrc(files, file, NULL, NULL);
 }
 
-/* May there be functions in it though it has no addresses itself? */
+/* Entries with this tag have no addresses, but may contain functions */
 static bool holds_functions(int tag)
 {
 	return tag == DW_TAG_namespace || tag == DW_TAG_class_type ||
@@ -696,8 +706,8 @@ static bool holds_functions(int tag)
 }
 
 /*
- * The inlined functions around an address, innermost first. dwarf_getscopes() does not
- * see functions that were defined in another unit, as after link time optimization.
+ * Finds the inlined functions around an address, innermost first. dwarf_getscopes() does not
+ * find functions that were defined in another unit, as after link-time optimization.
  */
 static int inlined_in(Dwarf_Die *cu, Dwarf_Die *parent, Dwarf_Addr addr, int depth, __u64 until_ns,
 		      struct inlined *out, int max)
@@ -710,7 +720,7 @@ static int inlined_in(Dwarf_Die *cu, Dwarf_Die *parent, Dwarf_Addr addr, int dep
 		int tag = dwarf_tag(&die), n;
 		const char *name;
 
-		/* each may have as many ranges as there are others */
+		/* n entries with n ranges each take n^2 steps */
 		if (clock_cpu() > until_ns)
 			return 0;
 		if (!holds_functions(tag) && dwarf_haspc(&die, addr) <= 0)
@@ -752,7 +762,7 @@ int symbols_inlined(struct symbols *s, const struct module *m, __u64 addr,
 	return nr;
 }
 
-/* The owner of a process, and its number in its own namespace */
+/* Reads the owner of a process, and its pid in its own pid namespace */
 static bool read_owner(__u32 pid, uid_t *uid, __u32 *inner)
 {
 	char path[64], line[1024];
@@ -772,7 +782,10 @@ static bool read_owner(__u32 pid, uid_t *uid, __u32 *inner)
 	return found == 2;
 }
 
-/* A file in /tmp, which anybody may have written: no link, no pipe, not another user's */
+/*
+ * Reads /tmp/perf-PID.map. Anybody may create this file, so refuse links, pipes, and files that
+ * belong neither to the owner of the process nor to root.
+ */
 static char *read_map(__u32 pid)
 {
 	static __u64 left = JITS_BYTES;
@@ -805,11 +818,11 @@ static int compare_jit_entries(const void *x, const void *y)
 {
 	const struct jit_entry *a = x, *b = y;
 
-	/* names are in the order in which they were written */
+	/* a higher address of the name is a later line: lines written last come first */
 	return COMPARE(a->start, b->start) ?: COMPARE(b->name, a->name);
 }
 
-/* Lines "START SIZE name", numbers hexadecimal */
+/* Parses lines "START SIZE name", with hexadecimal numbers; of several at one address, the last */
 static void parse_map(struct jit *j)
 {
 	char *line, *rest = j->text;
@@ -852,8 +865,8 @@ static void look_for_code(struct jit *j)
 }
 
 /*
- * Does the process have code of its own at the address now? Its pid may have been reused. It may
- * have 65530 mappings, so they are read once a second, not for each address.
+ * Does the process now have code at the address that it compiled? If not, its pid may have been
+ * reused. A process may have 65530 mappings, so they are read at most once a second.
  */
 static bool has_code(struct jit *j, __u64 addr)
 {
@@ -901,7 +914,7 @@ static void report_missing(const struct symbols *s)
 	size_t i, nr = 0, len = 0;
 
 	for (i = 0; i < s->files.nr; i++) {
-		/* a file without a build ID may be no ELF file at all */
+		/* a file without a build ID may not be an ELF file */
 		if (!f[i].tries || f[i].dwfl || !f[i].build_id_len)
 			continue;
 		if (nr++ < NAMED_FILES)

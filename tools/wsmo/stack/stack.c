@@ -2,11 +2,11 @@
 /*
  * stack.c - wsmo-stack: takes the call stacks of a process's threads
  *
- * It is a program of its own, because record must be small and must not wait.
+ * wsmo-stack is a separate program, because "wsmo record" must be small and must not wait.
  *
- * A thread is stopped only while its registers and a piece of its stack are copied; they are
- * unwound while it runs. A child process stops the threads: when it ends, for whatever reason,
- * the kernel releases all that it holds.
+ * A thread is stopped only while its registers and a part of its stack are copied. The copy is
+ * unwound while the thread runs. A child process stops the threads: when the child ends, for
+ * whatever reason, the kernel releases all threads that it had stopped.
  */
 #include <dirent.h>
 #include <elf.h>
@@ -42,14 +42,14 @@
 #define STACK_COPY	(256 << 10)
 
 /**
- * struct stack_thread - registers and stack copied of a thread
+ * struct stack_thread - copy of the registers and the stack of a thread
  * @tid:	the thread
- * @error:	errno if it could not be, 0 if it was
- * @comm:	its name
- * @time_ns:	when (CLOCK_MONOTONIC)
- * @stopped_ns:	how long it was stopped at most
+ * @error:	0: copied; else errno
+ * @comm:	name of the thread
+ * @time_ns:	time of the copy (CLOCK_MONOTONIC)
+ * @stopped_ns:	upper bound of the time for which the thread was stopped
  * @regs:	its registers
- * @sp:		its stack pointer: where @stack is from
+ * @sp:		its stack pointer: the address of @stack in the process
  * @bytes:	bytes of @stack that were copied
  * @stack:	the innermost part of its stack
  */
@@ -66,9 +66,9 @@ struct stack_thread {
 };
 
 /**
- * struct stack_threads - the threads copied of a process
- * @nr:		threads looked at
- * @total:	threads it has
+ * struct stack_threads - copies of threads of a process
+ * @nr:		number of threads in @thread, whether copied or not
+ * @total:	number of threads that the process has
  * @thread:	running threads first
  */
 struct stack_threads {
@@ -118,17 +118,17 @@ static inline bool regs_set(Dwfl_Thread *thread, const struct user_regs_struct *
 
 /* Copying registers and stacks, which stops each thread */
 
-/* How long to wait for all threads of a process to stop, and for all of it */
+/* Wait this long for all threads of a process to stop, and for the child that copies them */
 #define STOP_PATIENCE	NSEC_PER_SEC
 #define GRAB_PATIENCE	(3 * NSEC_PER_SEC)
 
-/* Another recording lets go of a thread in this time; a debugger stays */
+/* Wait this long for another recording to release a thread; a debugger keeps it for longer */
 #define OTHERS_PATIENCE	(NSEC_PER_SEC / 10)
 
 /*
  * Like waitid(), with a deadline
  * @how: flags of waitid()
- * Return: 1, 0 if it is too late, -1 if there is no such child
+ * Return: 1; 0 if the deadline is over; -1 if there is no such child
  */
 static int wait_until(pid_t pid, siginfo_t *si, int how, __u64 deadline_ns)
 {
@@ -168,7 +168,7 @@ static int copy_thread(struct stack_thread *t)
 	t->sp = regs_sp(&t->regs);
 	from.iov_base = (void *)(uintptr_t)t->sp;
 	n = process_vm_readv(t->tid, &to, 1, &from, 1, 0);
-	/* even without a stack there is a program counter */
+	/* if the stack cannot be read, the program counter is still of use */
 	t->bytes = n > 0 ? n : 0;
 	return 0;
 }
@@ -196,17 +196,17 @@ static int grab_thread(struct stack_thread *t, __u64 others_ns, __u64 deadline_n
 	err = seize(t->tid, others_ns);
 	if (err)
 		return err;
-	/* a thread that waits for its vfork()ed child, or for a disk, stops after that */
+	/* a thread that waits for a disk, or for its child after vfork(), stops after the wait */
 	waits = proc_thread_state(t->tid, t->tid) == 'D';
 	t->time_ns = clock_now();
 	if (ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL))
 		return errno;
 	/*
-	 * It may be about to get a signal. Waiting that takes the status would take
-	 * it for delivered, and lose it if this process were killed right then.
+	 * The thread may be about to get a signal. Without WNOWAIT, waitid() would consume the
+	 * signal, and it would be lost if this process were killed before PTRACE_DETACH.
 	 */
 	res = wait_until(t->tid, &si, WEXITED | WSTOPPED | WNOWAIT, deadline_ns);
-	/* it is let go when this process ends */
+	/* the kernel detaches the thread when this process ends */
 	if (!res)
 		return ETIMEDOUT;
 	if (res < 0 || si.si_code != CLD_TRAPPED)
@@ -228,7 +228,7 @@ static void __attribute__((noreturn)) grab_all(struct stack_threads *ts)
 	__u64 patience = OTHERS_PATIENCE;
 	__u32 i;
 
-	/* no other program may delay it while it holds a thread */
+	/* no other program may delay this process while a thread is stopped */
 	sched_setscheduler(0, SCHED_FIFO, &first);
 	for (i = 0; i < ts->nr; i++) {
 		ts->thread[i].error = grab_thread(&ts->thread[i], clock_now() + patience,
@@ -239,7 +239,7 @@ static void __attribute__((noreturn)) grab_all(struct stack_threads *ts)
 	_exit(0);
 }
 
-/* Running threads first, then sleeping ones, then those that cannot be stopped soon */
+/* Running threads first, then sleeping threads, then threads that cannot be stopped soon */
 static int urgency(char state)
 {
 	return state == 'R' ? 0 : state == 'D' ? 2 : 1;
@@ -275,7 +275,7 @@ static int choose_threads(struct stack_threads *ts, pid_t pid, __u32 max)
 	while ((d = readdir(dir))) {
 		__u32 tid = strtoul(d->d_name, NULL, 10);
 
-		/* a main thread that has exited is listed as long as others live */
+		/* a main thread that has exited is listed as long as other threads live */
 		if (tid && strchr("ZX", proc_thread_state(pid, tid)))
 			continue;
 		more = tid ? reallocarray(c, ts->total + 1, sizeof(*c)) : NULL;
@@ -308,7 +308,7 @@ static void fail_all(struct stack_threads *ts, int err)
 
 /**
  * stack_grab() - copy registers and stacks of a process's threads
- * @ts:		to be shared with child processes
+ * @ts:		gets the copies; in memory shared with child processes
  * @max:	maximum number of threads
  *
  * Context: SIGCHLD is blocked. Takes some seconds at most, whatever state the
@@ -327,7 +327,7 @@ static void stack_grab(struct stack_threads *ts, pid_t pid, __u32 max)
 		ts->thread[0].error = err;
 		return;
 	}
-	/* threads that are not reached in time keep this error */
+	/* a thread that the child does not reach in time keeps this error */
 	fail_all(ts, ETIMEDOUT);
 	child = fork();
 	if (!child) {
@@ -339,11 +339,11 @@ static void stack_grab(struct stack_threads *ts, pid_t pid, __u32 max)
 		return;
 	}
 	if (!wait_until(child, &si, WEXITED, clock_now() + GRAB_PATIENCE)) {
-		/* copying waits, perhaps for a page on a disk that is gone */
+		/* the child waits for a page to copy, perhaps on a disk that does not answer */
 		kill(child, SIGKILL);
 		waitpid(child, NULL, 0);
 	}
-	/* a thread that has ended, but is still listed, is not there either */
+	/* EPERM may also mean that the thread has ended, but is still listed */
 	for (i = 0; i < ts->nr; i++)
 		if (ts->thread[i].error == EPERM &&
 		    strchr("ZX?", proc_thread_state(pid, ts->thread[i].tid)))
@@ -352,16 +352,16 @@ static void stack_grab(struct stack_threads *ts, pid_t pid, __u32 max)
 
 /*
  * Finding the calls in a copied stack, by libdwfl
- * 
- * The tables that say how to unwind are in the files that are mapped. These are opened as the
- * process has them: it may be in a container, and a file that was replaced is still its own.
+ *
+ * The tables for unwinding are in the mapped files. These are opened through map_files, because
+ * the process may be in a container, or a file may have been replaced since it was mapped.
  */
 
 /**
- * struct unwind - what libdwfl's callbacks work with
- * @ts:		the threads copied
+ * struct unwind - arguments of libdwfl's callbacks
+ * @ts:		the copies of threads
  * @thread:	the thread that is unwound
- * @rec:	gets its frames
+ * @rec:	gets the frames of @thread
  */
 struct unwind {
 	const struct stack_threads *ts;
@@ -371,7 +371,7 @@ struct unwind {
 
 static pid_t unwound_pid;
 
-/* The file that is mapped at an address; Return: fd or -1 */
+/* Opens the file of the mapping that starts at an address. Return: fd or -1 */
 static int open_mapped(__u64 start)
 {
 	char dir[64], name[32], path[512];
@@ -411,7 +411,7 @@ static int find_elf(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr 
 	return fd;
 }
 
-/* Looking for debug information elsewhere may take seconds, and is not needed */
+/* Debug information is not needed to unwind, and looking for it in other files may take seconds */
 static int no_debuginfo(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base,
 			const char *file, const char *link, GElf_Word crc, char **path)
 {
@@ -500,7 +500,7 @@ static void unwind_thread(Dwfl *dwfl, struct unwind *u)
 
 	if (dwfl && dwfl_getthread_frames(dwfl, u->thread->tid, take_frame, u))
 		rec->flags |= WSMON_STACK_CUT;
-	/* if nothing can be unwound, the program counter is known */
+	/* if nothing could be unwound, the program counter is still known */
 	if (!rec->nr) {
 		rec->pc[rec->nr++] = regs_pc(&u->thread->regs);
 		rec->flags |= WSMON_STACK_CUT;
@@ -508,8 +508,8 @@ static void unwind_thread(Dwfl *dwfl, struct unwind *u)
 }
 
 /**
- * stack_unwind() - find the calls in the stacks copied
- * @done:	gets a thread's record
+ * stack_unwind() - find the calls in the copied stacks
+ * @done:	called with the record of each thread
  */
 static void stack_unwind(const struct stack_threads *ts, const struct stack_request *rq,
 			 void (*done)(const struct wsmon_rec_stack *rec))
@@ -538,7 +538,7 @@ static void stack_unwind(const struct stack_threads *ts, const struct stack_requ
 		out.rec.threads = ts->total;
 		memcpy(out.rec.comm, u.thread->comm, WSMON_COMM_LEN - 1);
 		if (!opened && !u.thread->error) {
-			/* the main thread may have exited, and has no memory then */
+			/* not the main thread: if it has exited, it has no mappings */
 			dwfl = open_process(&u, u.thread->tid);
 			opened = true;
 		}
@@ -552,17 +552,20 @@ static void stack_unwind(const struct stack_threads *ts, const struct stack_requ
 
 /* The program, which "wsmo record" executes */
 
-#define MEMORY_MAX	(256UL << 20)	/* without the threads' copies, and files read */
+#define MEMORY_MAX	(256UL << 20)	/* bytes, without shared memory and mapped files */
 
 static void answer(const struct wsmon_rec_stack *rec)
 {
-	/* EPIPE: nobody is there any more, which receiving notices, too */
+	/* EPIPE: "wsmo record" has ended; the next recv() notices, too */
 	if (send(STDIN_FILENO, rec, rec->rec.size, MSG_NOSIGNAL) < 0 &&
 	    errno != EPIPE)
 		msg("a stack was not sent: %s", strerror(errno));
 }
 
-/* It may wait for a mapped file for ever: who reads what record prints is not to wait for it */
+/*
+ * This program may wait for a mapped file for ever. So close its copies of the outputs of "wsmo
+ * record", or a program that reads these until their end would wait, too.
+ */
 static void be_silent(void)
 {
 	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -589,7 +592,7 @@ static void take(const struct stack_request *rq)
 	munmap(ts, sizeof(*ts));
 }
 
-/* Signals of a terminal are for record, which ends this program in order */
+/* Signals of a terminal are for "wsmo record", which then ends this program */
 static void block_signals(void)
 {
 	static const int signals[] = { SIGINT, SIGQUIT, SIGHUP, SIGCHLD };
@@ -603,7 +606,7 @@ static void block_signals(void)
 	signal(SIGCHLD, SIG_DFL);
 }
 
-/* A peak may be over before the pages of this program are read from its files. */
+/* Reads all pages of this program now: if they were read at a peak, the peak could be over first */
 static void read_pages(void)
 {
 	if (!mlockall(MCL_CURRENT))
@@ -611,8 +614,8 @@ static void read_pages(void)
 }
 
 /*
- * A library of 1 MiB can have compressed sections of 1 GiB. Without memory for it libdw finds
- * calls by what else there is.
+ * A library of 1 MiB can have compressed sections that expand to 1 GiB. If there is no memory for
+ * them, libdw finds calls by other tables.
  */
 static void limit_memory(void)
 {

@@ -212,8 +212,9 @@ static bool is_member(const struct listed *m, __u32 pid)
 }
 
 /*
- * Listing the cgroups below costs time for each, and users can make many. So this asks the process.
- * In another cgroup namespace the process names its cgroup by another path.
+ * Is a process in the cgroup or below, by its /proc/PID/cgroup? list_all() would take time for each
+ * cgroup below, and users can create many. False may be wrong: a process in another cgroup namespace
+ * may show another path.
  */
 static bool is_inside(const struct act *a, const struct act_process *p)
 {
