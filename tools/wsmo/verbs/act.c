@@ -213,8 +213,8 @@ static bool is_member(const struct listed *m, __u32 pid)
 
 /*
  * Is a process in the cgroup or below, by its /proc/PID/cgroup? list_all() would take time for each
- * cgroup below, and users can create many. False may be wrong: a process in another cgroup namespace
- * may show another path.
+ * cgroup below, and users can create many. False may be wrong: a process in another cgroup
+ * namespace may show another path.
  */
 static bool is_inside(const struct act *a, const struct act_process *p)
 {

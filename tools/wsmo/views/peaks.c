@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * peaks.c - "wsmo report peaks": peaks of the working set and marks, each
- * with the call stacks taken at it
+ * peaks.c - "wsmo report peaks": peaks of the working set and marks, with their call stacks
  *
  * Stacks are resolved when their record is read, by the mappings of that time, and printed at
  * the end. Equal stacks are printed once and then referred to by number.
@@ -27,12 +26,13 @@
  */
 
 /**
- * struct taken - a STACK record
+ * struct taken - a STACK record: the stack of a thread at a peak or mark
  * @stack:	NULL if it could not be taken
- * @alike:	number of threads of the target with this stack or error; 0 if this is not the first
- * @names:	these threads have different names
- * @longest_ns:	longest time one of these threads was stopped
- * @chosen:	is to be printed for flame graphs
+ * @alike:	in the first of several records with the same event, target, and stack or error:
+ *		their number; in the others: 0
+ * @names:	in the first of them: their threads have different names
+ * @longest_ns:	in the first of them: the longest time that one of their threads was stopped
+ * @chosen:	print this record for flame graphs
  * @given:	set by taken_once()
  */
 struct taken {
@@ -54,10 +54,10 @@ struct taken {
 };
 
 /**
- * struct taken_list - the stacks
- * @t:		@nr of them, room for @room
- * @mappings:	what was mapped so far
- * @calls:	their functions
+ * struct taken_list - the stacks of a recording
+ * @t:		@nr records, room for @room
+ * @mappings:	mappings recorded so far
+ * @calls:	names of functions
  */
 struct taken_list {
 	struct taken *t;
@@ -70,8 +70,8 @@ struct taken_list {
  * struct taken_event - a peak or mark that has stacks
  * @reason:	WSMON_STACK_*
  * @pid:	the target; 0 for a mark: all targets
- * @number:	number of the peak or mark in the STACK records
- * @of:		its own number
+ * @number:	number in the STACK records: that of the first of several peaks that share stacks
+ * @of:		number of the peak or mark itself
  */
 struct taken_event {
 	__u32 reason;
@@ -126,7 +126,7 @@ TABLE(frame_table, "frame",
 	COL(offset, ADDR, 8, "OFFSET", OR_NULL, "offset from the beginning of ``path`` in memory"),
 	COL(pc, ADDR, 8, "PC", 0, "return address in the first thread with this stack"));
 
-/** taken_add() - take a record */
+/** taken_add() - add a record */
 static void taken_add(struct taken_list *l, const struct wsmon_rec_stack *rec)
 {
 	struct taken *t;
@@ -151,7 +151,7 @@ static void taken_add(struct taken_list *l, const struct wsmon_rec_stack *rec)
 		t->stack = calls_take(l->calls, l->mappings, rec);
 }
 
-/* By event, then by target */
+/* Orders by event, then by target, then by time */
 static int compare_taken(const void *x, const void *y)
 {
 	const struct taken *a = x, *b = y;
@@ -160,7 +160,7 @@ static int compare_taken(const void *x, const void *y)
 	       COMPARE(a->pid, b->pid) ?: COMPARE(a->time_ns, b->time_ns);
 }
 
-/* Like stacks of an event and a target together, in the order of the list */
+/* Orders by event, target, and stack or error, then as in the list */
 static int compare_alike(const void *x, const void *y)
 {
 	const struct taken *a = *(struct taken * const *)x, *b = *(struct taken * const *)y;
@@ -195,7 +195,7 @@ static void count_alike(struct taken_list *l)
 	free(by);
 }
 
-/** taken_fold() - sort them and merge equal stacks, after the last record */
+/** taken_fold() - sort the list and merge equal stacks, after the last record */
 static void taken_fold(struct taken_list *l)
 {
 	size_t i;
@@ -210,8 +210,8 @@ static void taken_fold(struct taken_list *l)
 }
 
 /*
- * The stacks of a peak or mark. Context: after taken_fold()
- * Return: how many; @first gets the first one
+ * Finds the stacks of a peak or mark. Context: after taken_fold()
+ * Return: number of stacks; @first gets the first
  */
 static size_t taken_of(const struct taken_list *l, const struct taken_event *event,
 		       struct taken **first)
@@ -267,7 +267,10 @@ static void print_calls(const struct report *rp, const struct callstack *s)
 		fputs("        ...\n", f);
 }
 
-/* The program's innermost function, because most stacks end in a library that waits */
+/*
+ * Finds the innermost call of a function that is not in a shared library: in most stacks the
+ * innermost calls are in a library that waits.
+ */
 static const struct call *telling_call(const struct callstack *s)
 {
 	__u32 i;
@@ -281,7 +284,7 @@ static const struct call *telling_call(const struct callstack *s)
 	return s->call;
 }
 
-/* Print the threads that are alike; @t is the first of them */
+/* Print the threads with one stack or error; @t is the first of them */
 static void print_alike(const struct report *rp, struct calls *cs, const struct taken *t)
 {
 	char name[4 * WSMON_COMM_LEN + 1], text[CALL_TEXT], time[UNITS_LEN];
@@ -323,7 +326,7 @@ static void taken_print(const struct report *rp, const struct taken_list *l,
 			print_alike(rp, l->calls, t);
 }
 
-/** taken_rows() - print the stacks of a peak or mark as rows of stack_desc */
+/** taken_rows() - print the stacks of a peak or mark as rows of stack_table */
 static void taken_rows(const struct report *rp, const struct taken_list *l,
 		       const struct taken_event *event, struct table *table)
 {
@@ -351,7 +354,7 @@ static void taken_rows(const struct report *rp, const struct taken_list *l,
 	}
 }
 
-/** taken_frames() - print the frames of numbered stacks as rows of frame_desc */
+/** taken_frames() - print the frames of numbered stacks as rows of frame_table */
 static void taken_frames(const struct report *rp, const struct taken_list *l)
 {
 	struct table *table = report_table(rp, &frame_table);
@@ -417,20 +420,20 @@ static void taken_print_folded(const struct report *rp, const struct taken_list 
 /*
  * Peaks among the first estimates of a target, found afterwards
  *
- * While the module learns the usual value, it reports no peaks, or only high ones. With the
- * whole recording these estimates are judged again by the rule "sigma", with the median of all
- * estimates and the median distance from it. A peak rises from a usual value, so the start of a
- * program is no peak.
+ * While the module learns the usual value, it reports no peaks, or only high peaks. So the view
+ * judges these estimates again by the rule "sigma", with the median of all estimates in the
+ * recording and the median distance from it. A peak must follow a usual value, so the start of a
+ * program is not a peak.
  */
 
-/* Number of first estimates that are judged, at most */
+/* Max. number of first estimates that are judged */
 #define FIRST	32
 
 /**
- * struct after - what is needed to find peaks afterwards; zeroed is empty
- * @rows:	estimates of whole targets within the shortest window
+ * struct after - data to find peaks afterwards; empty if zeroed
+ * @rows:	working sets of whole targets within the shortest window
  * @runs:	struct run
- * @peak:	@nr peaks found, without number, by target and time
+ * @peak:	@nr peaks found, without numbers, by target and time
  */
 struct after {
 	struct wsmon_wss_rows rows;
@@ -469,7 +472,7 @@ static void after_add(struct after *a, const struct wsmon_attrs *attrs,
 		if (run)
 			run->nr++;
 	}
-	/* like the module, ignore estimates whose interval covers everything */
+	/* like the module, ignore estimates whose interval is from 0 to all mapped memory */
 	if (rec->type != WSMON_REC_WSS || w->class != WSMON_CLASS_ALL ||
 	    w->window_us != attrs->windows_us[0] || (!w->low && w->high == w->mapped))
 		return;
@@ -570,7 +573,7 @@ static void after_judge(struct after *a, const struct events *ev, const struct w
 	}
 }
 
-/** after_free() - free what is in it */
+/** after_free() - free all but @a itself */
 static void after_free(struct after *a)
 {
 	wsmon_wss_free(&a->rows);
@@ -655,7 +658,7 @@ static void peaks_record(struct report *rp, const struct wsmon_record *rec)
 	mappings_add(v->taken.mappings, rec);
 	events_add(&v->events, rec);
 	after_add(&v->after, &rp->reader.header.attrs, rec);
-	/* it is wanted if its peak or mark is, whatever its own time */
+	/* whatever the time of a stack, it is printed if its peak or mark is */
 	if (rec->type == WSMON_REC_STACK && stack->reason != WSMON_STACK_ALLOC &&
 	    filter_wants_pid(&rp->filter, stack->pid))
 		taken_add(&v->taken, stack);
@@ -677,8 +680,8 @@ static bool wants_peak(const struct report *rp, const struct peak *p)
 }
 
 /*
- * A peak of text and a peak of all memory that begin in the same interval share their stacks,
- * which are in the file once, with the first of the two.
+ * Peaks of several working sets (all, text, rest) that begin in the same interval share their
+ * stacks. The recording has these stacks once, with the number of the first of the peaks.
  */
 static struct taken_event peak_event(const struct peaks_view *v,
 				     const struct peak *p)
@@ -690,7 +693,7 @@ static struct taken_event peak_event(const struct peaks_view *v,
 	struct taken *t;
 	__u32 i;
 
-	/* at most one of each group begins in an interval */
+	/* at most one peak of each working set begins in an interval */
 	for (i = 0; i < WSMON_PEAK_GROUPS && q && q->start_ns == p->start_ns;
 	     i++, q = events_peak(&v->events, p->pid, q->number - 1)) {
 		event.number = q->number;
@@ -790,7 +793,10 @@ static size_t print_marks(struct report *rp)
 	return n;
 }
 
-/* The peaks and marks that are wanted and have stacks of their own. Return: malloc()ed, @nr */
+/*
+ * Lists the wanted peaks and marks. Leaves out a mark with the number of an earlier mark, because
+ * stacks are recorded once for each number. Return: malloc()ed; @nr gets their number
+ */
 static struct taken_event *wanted_events(struct report *rp, size_t *nr)
 {
 	struct peaks_view *v = rp->data;
@@ -806,7 +812,6 @@ static struct taken_event *wanted_events(struct report *rp, size_t *nr)
 		const struct mark *m = &v->events.mark[i];
 
 		event[n] = mark_event(m);
-		/* stacks belong to the first mark of a number */
 		n += wants_time(rp, m->time_ns, m->time_ns) && taken_once(&v->taken, &event[n]);
 	}
 	*nr = n;

@@ -27,7 +27,7 @@ ASSET(lines_gp, "tools/wsmo/views/lines.gp");
 static const struct {
 	const char *suffix;
 	const char *terminal;
-	double unit;	/* pixels in a unit of the terminal's size */
+	double unit;	/* pixels for each unit of the terminal's size */
 } kinds[] = {
 	{ ".png", "pngcairo noenhanced font 'DejaVu Sans,9'", 1 },
 	{ ".svg", "svg noenhanced font 'DejaVu Sans,12' background 'white'", 1 },
@@ -149,20 +149,20 @@ void plot_lines(struct plot *p, size_t lines, const char *dots, size_t others)
 	plot_printf(p, "lines = %zu\ndots = '%s'\nothers = %zu\n%s", lines, dots, others, lines_gp);
 }
 
-/* Without output and without using the CPU for so long it hangs */
+/* gnuplot hangs if for this long it neither prints nor uses CPU time */
 #define QUIET		(20 * NSEC_PER_SEC)
 
-/* It may use so much of the CPU, and print so much */
+/* Limits of gnuplot's CPU time, and of the bytes of a picture */
 #define CPU_SECONDS	600
 #define PICTURE_MAX	(1ULL << 30)
 
-/* Writes what is in the pipe; Return: bytes, 0 at its end */
+/* Copies bytes from a pipe to a file. Return: number of bytes; 0 at the end of the pipe */
 static ssize_t pass_on(int from, int to, int *err)
 {
 	char buf[65536];
 	ssize_t n = read(from, buf, sizeof(buf)), put, done;
 
-	/* after a failed write read on, so that gnuplot can end */
+	/* after a failed write continue to read, so that gnuplot can end */
 	for (done = 0; done < n && !*err; done += put) {
 		put = write(to, buf + done, n - done);
 		if (put < 0 && errno != EINTR)
@@ -184,8 +184,8 @@ static __u64 cpu_of(pid_t pid)
 }
 
 /*
- * Copy gnuplot's output, because gnuplot does not notice failed writes. It ends when gnuplot does,
- * whoever else has its output open.
+ * Copy gnuplot's output, because gnuplot does not notice failed writes. Return when gnuplot has
+ * ended, even if another process still has the pipe open.
  * Return: gnuplot's wait status, or -1; @err gets an errno if the picture was not written
  */
 static int copy(pid_t pid, int from, int to, int *err)
@@ -198,7 +198,7 @@ static int copy(pid_t pid, int from, int to, int *err)
 	ssize_t n;
 
 	for (;;) {
-		/* without its output there is only the end to wait for */
+		/* after the end of the output (fd.fd < 0), only wait for gnuplot to end */
 		if (poll(&fd, 1, ended ? 0 : fd.fd < 0 ? 10 : 1000) > 0) {
 			n = pass_on(from, to, err);
 			bytes += n > 0 ? n : 0;
@@ -285,7 +285,7 @@ int plot_close(struct plot *p)
  * Peaks and marks in a picture
  */
 
-/* More would not be distinguishable */
+/* More labels could not be told apart */
 #define LABELS_MAX	100
 
 static double at(__u64 time_ns, __u64 zero_ns, double per_time)
@@ -294,8 +294,8 @@ static double at(__u64 time_ns, __u64 zero_ns, double per_time)
 }
 
 /*
- * Peaks of all memory and of a part may begin together: then draw one band and one number. The
- * points of a series are at the ends of their intervals; a band begins and ends between two.
+ * Draw a band and a label for each peak. If several peaks begin in one interval, draw only the
+ * first. Points of a series are at the ends of intervals; a band begins and ends halfway between.
  */
 static void plot_peaks(struct plot *p, const struct events *ev, __u64 zero_ns,
 		       double per_time)
@@ -339,7 +339,7 @@ void plot_events(struct plot *p, const struct events *ev, __u64 zero_ns,
 	}
 }
 
-/* @row: row of labels above the map; peaks and marks have one each, so that they do not overlap */
+/* @row: row of labels above the map. Peaks and marks have different rows, so they do not overlap */
 static void plot_over(struct plot *p, const char *what, __u32 number, double x,
 		      unsigned int row)
 {

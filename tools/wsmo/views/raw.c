@@ -2,8 +2,8 @@
 /*
  * raw.c - "wsmo report raw": every record with all its fields
  *
- * Records differ in their fields, so this is no table: text and JSON have one line for each
- * record, CSV one line for each field. Numbers are always exact.
+ * Types of records have different fields, so the view prints no table: text and JSON have one line
+ * for each record, CSV has one line for each field. Numbers are always exact.
  */
 #include <json-c/json.h>
 #include <linux/types.h>
@@ -27,9 +27,9 @@ enum field_kind {
 
 /**
  * struct field - a field of a record
- * @name:	as in include/wsmon.h; NULL after the last one
- * @kind:	how to read and print it
- * @offset:	where it is in the record
+ * @name:	name as in include/wsmon.h; NULL after the last field
+ * @kind:	how to read and print the field
+ * @offset:	its offset in the record
  */
 struct field {
 	const char *name;
@@ -261,14 +261,14 @@ TABLE(raw_table, "raw",
 	COL(value, TEXT, 8, "VALUE", 0, ""));
 
 /**
- * struct raw - the line being made
- * @f:		prints there
+ * struct raw - a record being printed
+ * @f:		output
  * @format:	text, JSON or CSV
  * @n:		number of the record
  * @t:		its time
  * @type:	name of its type
- * @csv:	for CSV
- * @text:	room for a text made safe to print
+ * @csv:	rows of CSV
+ * @text:	buffer for a text made safe to print
  */
 struct raw {
 	FILE *f;
@@ -341,7 +341,7 @@ static void put_signed(struct raw *raw, struct json_object *obj, const char *pre
 	put_value(raw, prefix, name, text, false);
 }
 
-/* Leave out fields after @size, which the writer of the file did not know */
+/* Print the fields in the first @size bytes; the writer of the file did not know later fields */
 static void put_fields(struct raw *raw, struct json_object *obj, const char *prefix,
 		       const struct field *f, const void *from, size_t size)
 {

@@ -14,7 +14,7 @@
 extern const struct report_view * const __start_report_views[];
 extern const struct report_view * const __stop_report_views[];
 
-/* The view after @last, the first one if that is NULL. Return: NULL after the last one */
+/* Return: the view after @last, or the first view if @last is NULL; NULL if there is none */
 static const struct report_view *next_view(const struct report_view *last)
 {
 	const struct report_view * const *v;

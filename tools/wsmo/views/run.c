@@ -40,7 +40,7 @@ static int open_file(const char *file)
 	return fd;
 }
 
-/* Skip snapshots that the view does not need, because they are most of a file */
+/* Skips snapshots that the view does not need: most of a file are snapshots */
 static bool want_snapshot(const void *data, const struct wsmon_record *rec)
 {
 	const struct report *rp = data;
@@ -78,7 +78,7 @@ static void note_secondary(const struct report *rp, const struct wsmon_record *r
 		secondary_take(rec, "");
 }
 
-/* Is a record one that the view shows, and wanted? */
+/* Does the view show this record, and does the filter want it? */
 static bool has_data(const struct report *rp, const struct wsmon_record *rec)
 {
 	const struct wsmon_rec_snapshot *s = (const void *)rec;
@@ -133,7 +133,7 @@ static void note(struct report *rp, const struct wsmon_record *rec)
 	rp->processes++;
 }
 
-/* The filter leaves nothing over: print what the recording has */
+/* If the filter leaves out everything, prints what the recording has */
 static void explain_nothing(const struct report *rp, const char *name)
 {
 	const struct filter *f = &rp->filter;
@@ -161,7 +161,7 @@ static void begin(struct report *rp)
 	rp->view->begin(rp);
 }
 
-/* Read only the wanted times, except for views that need the whole recording */
+/* Makes the reader skip unwanted times, unless the view needs the whole recording */
 static void take_header(struct report *rp)
 {
 	const struct filter *f = &rp->filter;
@@ -183,8 +183,8 @@ static const char *file_name(const struct report *rp)
 }
 
 /*
- * The first of two readings. The second one reports errors after the header.
- * Return: whether there is anything to read again
+ * The first of two readings. Errors after the header are left to the second reading.
+ * Return: true if the file has to be read a second time
  */
 static bool scan(struct report *rp)
 {
@@ -294,7 +294,7 @@ static int read_twice(struct report *rp)
 	return status;
 }
 
-/* Print a message if a wanted window was not recorded. Return: whether it did */
+/* Prints a message if a wanted window was not recorded. Return: true if it did */
 static bool window_missing(const struct report *rp)
 {
 	char text[UNITS_LEN];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * summary.c - "wsmo report summary": the group's total, the working sets and the memory of
- * each target, then the recording, and what monitoring cost
+ * each target, then the recording and the cost of monitoring
  */
 #include <math.h>
 #include <stdlib.h>
@@ -58,11 +58,11 @@ struct target_sums {
 };
 
 /**
- * struct together - the sum of all targets' working sets, at moments that have a total
- * @bytes:	the sum so far
- * @time_ns:	the moment
- * @total:	the moment has a total
- * @sums:	the sums of the moments before
+ * struct together - the sum of all targets' working sets, at moments with a total of the group
+ * @bytes:	the sum at the present moment, so far
+ * @time_ns:	the present moment
+ * @total:	the group has a total at the present moment
+ * @sums:	the sums of all earlier moments
  */
 struct together {
 	__u64 bytes;
@@ -73,26 +73,26 @@ struct together {
 
 /**
  * struct summary - sums over a recording
- * @hot:	accesses by address
+ * @hot:	accesses by address, for the memory that was touched at any time
  * @wss:	struct wss_sums
  * @targets:	struct target_sums
  * @group:	the group
- * @together:	the sum of its targets' working sets
- * @too_many:	some targets found no room
+ * @together:	the sum of the targets' working sets
+ * @too_many:	there were more than SUMMARY_ROWS rows
  * @window_us:	the window of @wss
  * @first_ns:	time of the first record
  * @last_ns:	time of the last record
  * @records:	number of records
- * @intervals:	most intervals of a target
- * @lost:	records lost
+ * @intervals:	number of intervals of the target with most intervals
+ * @lost:	sums of the LOST records
  * @attrs:	attributes of the monitor
  * @have_stats:	@first_stats and @stats are valid
  * @late_reader: monitoring began before the recording
  * @first_stats: the first STATS record
- * @stats:	the last one
- * @budget:	whether sampling was reduced
+ * @stats:	the last STATS record
+ * @budget:	finds out whether sampling was reduced
  * @ended:	there was an END record
- * @reason:	the reason in it
+ * @reason:	reason in the END record
  */
 struct summary {
 	struct hot hot;
@@ -167,7 +167,7 @@ static void end_moment(struct together *all, __u64 time_ns)
 	all->time_ns = time_ns;
 }
 
-/* Records of a moment have the same time */
+/* Adds a working set to the sum of its moment: records of one moment have the same time */
 static void add_together(struct together *all, const struct wsmon_wss_row *w)
 {
 	if (w->time_ns != all->time_ns)
@@ -178,7 +178,7 @@ static void add_together(struct together *all, const struct wsmon_wss_row *w)
 		all->bytes = ~0ULL;
 }
 
-/** summary_targets() - get the sum of the targets' working sets at moments with a total */
+/** summary_targets() - get the sums of the targets' working sets, after the last record */
 static const struct running *summary_targets(struct summary *s)
 {
 	end_moment(&s->together, 0);
@@ -241,7 +241,7 @@ static void add_exit(struct summary *s, const struct wsmon_rec_exit *rec,
 	}
 }
 
-/* Take a record for the figures of the recording, even if the filter does not want it */
+/* Adds a record to the figures of the recording, even if the filter does not want it */
 static void add_to_recording(struct summary *s, const struct wsmon_record *rec)
 {
 	const struct wsmon_rec_lost *lost = (const void *)rec;
@@ -265,7 +265,7 @@ static void add_to_recording(struct summary *s, const struct wsmon_record *rec)
 		wsmon_record_copy(rec, &s->stats, sizeof(s->stats));
 		if (!s->have_stats)
 			s->first_stats = s->stats;
-		/* the file continues another one */
+		/* STATS at the start: the file continues another file */
 		if (rec->time_ns <= s->first_ns)
 			s->late_reader = true;
 		s->have_stats = true;
@@ -277,7 +277,7 @@ static void add_to_recording(struct summary *s, const struct wsmon_record *rec)
 	}
 }
 
-/* Only the class counts here, not the mapping */
+/* The summary adds up accesses by class, so all mappings are one place */
 static __u32 no_place(void *data, __u32 pid, const struct wsmon_region_entry *e)
 {
 	(void)data;
@@ -352,7 +352,7 @@ static const char *summary_comm(const struct summary *s, __u32 pid)
 	return t ? t->comm : "";
 }
 
-/* The working sets of a target or, if @pid is 0, of the group. Return: NULL if there are none */
+/* Finds the working sets of a target or, if @pid is 0, of the group. Return: NULL if none */
 static const struct wss_sums *find_wss(const struct summary *s, __u32 pid, __u32 class)
 {
 	const struct wss_sums key = {
@@ -513,13 +513,13 @@ TABLE(touched_table, "touched",
 	    "share of the process's accesses that went to this class"),
 	COL(seen, SIZE, 10, "SEEN", 0, "addresses that were mapped and sampled at any time"));
 
-/* A size, which in a broken file may exceed 64 bits */
+/* Rounds a size; in a broken file it may exceed 64 bits */
 static __u64 rounded(double v)
 {
 	return v < 0x1p64 ? (__u64)(v + 0.5) : ~0ULL;
 }
 
-/* Share of one CPU used during the recording, including TLB flushes on other CPUs */
+/* CPU time during the recording, as a part of one CPU, including TLB flushes on other CPUs */
 static double cpu_share(const struct summary *s)
 {
 	__u64 cpu = s->stats.cpu_ns + s->stats.remote_ns, from = s->first_ns;
@@ -541,7 +541,7 @@ static __u64 of_stats(const struct summary *s, __u64 value)
 	return s->have_stats ? value : UNKNOWN_U64;
 }
 
-/* Old modules without a CPU budget do not report these */
+/* Old modules, which had no CPU budget and no @sample_ns, do not report this value */
 static __u64 of_newer(const struct summary *s, __u64 value)
 {
 	return s->stats.sample_ns ? value : UNKNOWN_U64;
@@ -620,7 +620,7 @@ static void print_group(const struct report *rp)
 	group_explain(&s->group, rp->out.f);
 }
 
-/* The group, in the column of names of processes */
+/* The name of the group in the column of process names */
 static const char *total_name(const struct report *rp)
 {
 	return rp->out.format == TABLE_HUMAN ? "total" : NULL;
@@ -654,11 +654,11 @@ static void print_wss(const struct report *rp)
 }
 
 /*
- * Distinct memory accessed at any time. Samples say which share of a region was
- * accessed in an interval, not which pages of it. If these are the same pages each time, the
- * greatest share was accessed: the lower bound. If they are different pages each time, the sum
- * of the shares was accessed, at most the whole region: the upper bound. Different memory at
- * the same address at different times counts once.
+ * Distinct memory accessed at any time. Samples show which share of a region was accessed in an
+ * interval, but not which pages. If the same pages were accessed in each interval, the largest
+ * share was accessed in all: @min. If different pages were accessed in each interval, the sum of
+ * the shares was accessed, but not more than the region: @max. Different memory at the same
+ * address at different times counts once.
  */
 struct touched {
 	double min, max, range, accesses;
@@ -728,7 +728,7 @@ static void print_touched(const struct report *rp)
 	size_t i;
 
 	for (i = 0; i < s->hot.targets.nr; i++) {
-		/* the other address spaces of the target follow */
+		/* add up all address spaces of the target, which are neighbours, before printing */
 		add_cells(&t[i], aggr, sums);
 		if (i + 1 < s->hot.targets.nr && t[i + 1].pid == t[i].pid)
 			continue;
@@ -738,7 +738,7 @@ static void print_touched(const struct report *rp)
 	table_end(table);
 }
 
-/* A value of a damaged file must not read as unknown. */
+/* UNKNOWN_U64 in a damaged file must not be printed as unknown */
 static __u64 known(__u64 value)
 {
 	return value == UNKNOWN_U64 ? value - 1 : value;
@@ -768,7 +768,7 @@ static void print_memory(const struct report *rp)
 	size_t i;
 
 	if (rp->of_cgroup) {
-		/* they need not be found by pid any more */
+		/* from here on, no target is looked up by pid, so the order may change */
 		qsort(s->targets.base, s->targets.nr, sizeof(struct target_sums), by_rss);
 		if (rp->out.format == TABLE_HUMAN)
 			fputs("Processes with at least 5 % of the memory of all (RSS):\n", rp->out.f);
@@ -799,7 +799,7 @@ static void summary_end(struct report *rp)
 	};
 	char text[BUDGET_TEXT], window[UNITS_LEN], time[UNITS_LEN];
 	struct summary *s = rp->data;
-	/* is there a group that the filter leaves over? */
+	/* leave out the group if it has no interval that the filter wants */
 	size_t first = !s->group.intervals, i;
 
 	for (i = first; i < ARRAY_SIZE(print); i++) {

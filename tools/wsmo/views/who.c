@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* who.c - "wsmo report who": which threads and functions touch what memory */
+/* who.c - "wsmo report who": which threads and functions access which memory */
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,21 +25,23 @@
 #include "who.h"
 
 /*
- * How sure a share is
+ * The confidence interval of a share
  *
- * A share is a ratio of two sums over records. A record counts for the memory it stands for:
- * where that differs, a function with few records that stand for much has a wider interval
- * than one with as many records that stand for little. Pages are drawn at even distances from
- * a random start, and all pages drawn at one moment are one draw: of memory that lies together
- * each draw has nearly the same number of pages. So draws vary, not records.
+ * A record stands for a number of bytes. A share is a ratio of two sums of these bytes: over the
+ * records of a row, and over all records. If records stand for different numbers of bytes, the
+ * interval of a share is wider where few records stand for many bytes.
+ *
+ * All pages drawn at one moment are one draw. They have even distances from a random start, so each
+ * draw has nearly the same number of pages of any large range of memory. So the records of a draw
+ * are not independent of each other, but draws are.
  */
 
 /**
  * struct evidence - sums over the records of a row, or over all records
- * @bytes:	bytes for which a record stands
- * @squares:	squares of these
- * @draws:	over draws: squares of the bytes of the row's records in a draw
- * @cross:	over draws: the bytes of the row's records times those of all records in a draw
+ * @bytes:	sum over records: the bytes for which a record stands
+ * @squares:	sum over records: the squares of these bytes
+ * @draws:	sum over draws: the square of the bytes of the row's records in the draw
+ * @cross:	sum over draws: the bytes of the row's records times the bytes of all records
  */
 struct evidence {
 	double bytes;
@@ -51,9 +53,9 @@ struct evidence {
 /**
  * evidence_add() - add a record
  * @e:		the sums
- * @bytes:	bytes for which it stands
- * @before:	bytes of records of the same draw that were added to @e before
- * @all:	bytes of all records of the draw, added to @e or not
+ * @bytes:	bytes for which the record stands
+ * @before:	bytes of those records of its draw that were added to @e before
+ * @all:	bytes of all records of its draw, whether added to @e or not
  */
 static void evidence_add(struct evidence *e, double bytes, double before, double all)
 {
@@ -63,16 +65,16 @@ static void evidence_add(struct evidence *e, double bytes, double before, double
 	e->cross += bytes * all;
 }
 
-/* The variance of a row's bytes if each record were drawn independently; @p: the row's share */
+/* The variance of a row's bytes if records were independent; @p: the row's share */
 static double of_records(const struct evidence *row, const struct evidence *all, double p)
 {
 	return (1 - p) * (1 - p) * row->squares + p * p * (all->squares - row->squares);
 }
 
 /*
- * The same variance, from the differences between draws. The variance @records counts as that of
- * two more draws, because a few draws may agree by chance. The last factor widens the interval
- * from Z to Student's t.
+ * The variance of a row's bytes, by the differences between draws. A few draws may agree by chance,
+ * so two more draws are added that have the variance @records of of_records(). The last factor
+ * widens the interval from Z to Student's t.
  */
 static double of_draws(const struct evidence *row, const struct evidence *all, double p,
 		       size_t draws, double records)
@@ -87,8 +89,8 @@ static double of_draws(const struct evidence *row, const struct evidence *all, d
  * evidence_interval() - get the 95 % interval of a share
  * @row:	the records of a row
  * @all:	all records
- * @draws:	number of their draws
- * @low, @high:	get the ends
+ * @draws:	number of draws
+ * @low, @high:	get the ends of the interval
  */
 static void evidence_interval(const struct evidence *row, const struct evidence *all, size_t draws,
 			      double *low, double *high)
@@ -96,10 +98,10 @@ static void evidence_interval(const struct evidence *row, const struct evidence 
 	const double p = row->bytes / all->bytes, square = all->bytes * all->bytes;
 	double n = square / all->squares, records, variance;
 
-	/* a share that is 1 but for rounding has no variance */
+	/* a share of 1, except for rounding, has no variance */
 	if (p > 0 && p < 1 - 1e-9) {
 		records = of_records(row, all, p);
-		/* if draws differ by more than chance, the program changes: bound the variance */
+		/* if draws differ by more than chance, the program changed: bound the variance */
 		variance = draws < 2 ? records :
 			   fmin(of_draws(row, all, p, draws, records),
 				records * (1 + 2 * sqrt(2.0 / (draws - 1))));
@@ -111,30 +113,30 @@ static void evidence_interval(const struct evidence *row, const struct evidence 
 /*
  * The records of a recording, and their sums
  *
- * A WHO record is the first access to a page after a random moment. It stands for some
- * memory of the target.
+ * A WHO record is the first access to a page after the page was drawn. It stands for some memory of
+ * the target.
  */
 
 /**
- * struct who_row - a record, or the sum of several
+ * struct who_row - a record, or the sum of the records of a row
  * @pid:	the target
- * @tid:	the thread; 0 in rows that are not of threads
- * @comm:	its name
- * @stack:	the instruction, with its function; NULL in rows that are not of functions
+ * @tid:	the thread; 0 in rows that are not by thread
+ * @comm:	name of the thread
+ * @stack:	the instruction, with its function; NULL in rows that are not by function
  * @address:	lowest address accessed
- * @object:	name of the object; stored once, so equal names have equal addresses. "" if
- *		unknown, NULL in rows that are not of objects
- * @cpu_node:	NUMA node of the processor; -1 if unknown, or in rows that are not of nodes
- * @node:	NUMA node of the memory, -1 in the same cases
- * @reads:	records that were reads
- * @writes:	records that were writes
- * @first:	records, reads or writes, of pages without an entry in the page table
+ * @object:	name of the object, "" if unknown; NULL in rows that are not by object. Equal names
+ *		are stored once, at one address
+ * @cpu_node:	NUMA node of the processor; -1 if unknown, and in rows that are not by node
+ * @node:	NUMA node of the memory; -1 if unknown, and in rows that are not by node
+ * @reads:	number of reads
+ * @writes:	number of writes
+ * @first:	number of reads and writes of pages without an entry in the page table
  * @bytes:	bytes for which the records stand
- * @written:	bytes of the writes
- * @placed:	bytes of records whose nodes are both known
- * @remote:	bytes of @placed whose nodes differ
+ * @written:	bytes of @bytes that were written
+ * @placed:	bytes of @bytes for which both nodes are known
+ * @remote:	bytes of @placed for which the nodes differ
  * @of:		evidence of a sum
- * @armed_ns:	when the page was drawn; in a sum, the last one
+ * @armed_ns:	time when the page was drawn; in a sum, of the last record added
  */
 struct who_row {
 	__u32 pid;
@@ -160,7 +162,7 @@ struct who_row {
 #define OBJECTS_MAX	(1 << 20)
 #define SAMPLES_MAX	(1 << 24)
 
-/* Pages drawn at one moment, and the bytes for which the touched ones stand */
+/* Pages drawn at one moment; @bytes: sum over the draw's records */
 struct draw {
 	__u64 armed_ns;
 	double bytes;
@@ -168,18 +170,18 @@ struct draw {
 
 /**
  * struct who - the records, later their sums
- * @row:	@nr of them, room for @room
+ * @row:	@nr records, later sums; room for @room
  * @bytes:	bytes for which all records stand
  * @all:	evidence of @bytes
  * @draws:	struct draw
- * @drawn:	bytes of the draw and the row that are being added up
+ * @drawn:	used while adding up: bytes added so far for the present row and draw
  * @nodes:	there are several NUMA nodes
  * @node:	the first NUMA node seen, of a processor or of memory; -1: none
- * @mappings:	what was mapped so far
+ * @mappings:	mappings recorded so far
  * @calls:	names of functions
- * @objects:	char *, each once
+ * @objects:	names of objects, char *
  * @too_many:	there were more than SAMPLES_MAX records
- * @stats:	the last counters
+ * @stats:	the last STATS record
  */
 struct who {
 	struct who_row *row;
@@ -227,7 +229,7 @@ static const char *keep(struct who *w, const char *text)
 	return copy;
 }
 
-/* Return: the name of a variable or of what is mapped there; NULL if unknown */
+/* Return: the name of the variable or the mapping at an address; NULL if unknown */
 static const char *object_of(struct who *w, __u32 pid, __u64 address)
 {
 	const struct mapping *m = mappings_find(w->mappings, pid, address);
@@ -241,7 +243,7 @@ static const char *object_of(struct who *w, __u32 pid, __u64 address)
 	    symbols_find(calls_symbols(w->calls), &module, address, &symbol))
 		snprintf(text, sizeof(text), "%s", symbol.name);
 	else if (m->tid && !*m->path)
-		/* the mapping may also have memory beside the stack */
+		/* the mapping may contain more than the stack */
 		snprintf(text, sizeof(text), "anonymous %#llx, with the stack of thread %u",
 			 m->start, m->tid);
 	else if (*m->path)
@@ -319,11 +321,11 @@ void who_record(struct who *w, const struct filter *filter, bool first,
 		take_who(w, who);
 }
 
-/* Rows by thread, function, object and nodes */
+/* Orders by thread, function, object and nodes: the keys of a row */
 static int compare_keys(const void *x, const void *y)
 {
 	const struct who_row *a = x, *b = y;
-	/* calls_fold() and keep() store equal ones once, at equal addresses */
+	/* calls_fold() and keep() store equal stacks and objects once, so compare addresses */
 	int c = COMPARE(a->pid, b->pid) ?: COMPARE(a->stack, b->stack) ?:
 		COMPARE(a->object, b->object) ?: COMPARE(a->tid, b->tid) ?:
 		COMPARE(a->cpu_node, b->cpu_node) ?: COMPARE(a->node, b->node);
@@ -348,7 +350,7 @@ static int compare_rows(const void *x, const void *y)
 	       COMPARE(a->node, b->node);
 }
 
-/* Find names that were recorded later; clear what @by does not tell apart */
+/* Find names that were recorded after the record; clear keys that @by ignores */
 static void name_row(struct who *w, struct who_row *row, enum who_by by)
 {
 	bool all = by == WHO_BY_ALL;
@@ -380,7 +382,7 @@ static void add_row(struct who_row *to, const struct who_row *row)
 		to->address = row->address;
 }
 
-/* Add a record to its row's evidence; @before: draw of the row's record before it, or NULL */
+/* Add a record to its row's evidence; @before: draw of the row's previous record, or NULL */
 static void add_evidence(struct who *w, struct evidence *of, double bytes, __u64 armed_ns,
 			 const __u64 *before)
 {
@@ -479,7 +481,7 @@ static struct who_part part_of(const struct who_row *row, bool object)
 	return p;
 }
 
-/* Make parts of threads or objects; the last one has the rest. Return: their number */
+/* Add up shares by thread or object; the last part sums the rest. Return: number of parts */
 static size_t make_parts(const struct who *w, bool object, size_t max, struct who_part **parts)
 {
 	struct who_part *p = need(calloc(w->nr + 1, sizeof(*p)));
@@ -565,7 +567,7 @@ void who_map_free(struct who_map *m)
 /*
  * Rows
  *
- * The share of a row is the memory that its records stand for, divided by that of all records.
+ * The share of a row is the memory for which its records stand, as a part of all records' memory.
  */
 
 struct who_cells {
@@ -608,14 +610,14 @@ TABLE(who_columns, "who",
 	    "NUMA node of the memory before the access; null if not known, for example for "
 	    "``first`` samples"));
 
-/* The columns that are empty, for each enum who_by; 0 ends a list */
+/* Columns left out for each enum who_by; 0 ends a list */
 #define AT(field)	offsetof(struct who_cells, field)
 static const size_t empty[][5] = {
 	[WHO_BY_ALL]	= { AT(cpu_node), AT(node) },
 	[WHO_BY_FUNCTION] = { AT(tid), AT(comm), AT(object), AT(cpu_node), AT(node) },
 	[WHO_BY_THREAD]	= { AT(code), AT(object), AT(cpu_node), AT(node) },
 	[WHO_BY_OBJECT]	= { AT(tid), AT(comm), AT(code), AT(cpu_node), AT(node) },
-	/* the nodes themselves say what is remote */
+	/* the columns of nodes show what is remote */
 	[WHO_BY_NODE]	= { AT(remote), AT(tid), AT(comm), AT(code), AT(object) },
 };
 
@@ -696,8 +698,8 @@ static void who_folded(FILE *f, const struct who *w)
 /*
  * The picture of the map
  *
- * A line is a thread, a column an object. A cell has two halves: the share that was read,
- * above the share that was written.
+ * Each line is a thread, each column an object. A cell has two halves: above, the share that was
+ * read; below, the share that was written.
  */
 
 ASSET(who_gp, "tools/wsmo/views/who.gp");
@@ -714,10 +716,10 @@ ASSET(who_gp, "tools/wsmo/views/who.gp");
 
 /* Characters of a name */
 #define NAME_CHARS	26
-/* Smaller shares are not written into their cells */
+/* A smaller share is not printed in its cell */
 #define SHARE_MIN	0.0005
 
-/* Red, green and blue of the largest share; the smallest is white. Black is readable on all. */
+/* Red, green and blue of the largest share; smaller shares are lighter, down to white */
 static const unsigned char read_color[] = { 0x34, 0x8e, 0xc3 };
 static const unsigned char write_color[] = { 0xdf, 0x7d, 0x33 };
 
@@ -803,7 +805,7 @@ static void plot_legend(struct plot *p, unsigned int width, unsigned int height)
 /**
  * who_picture() - draw the map
  * @top:	max. number of threads, and of objects
- * @title:	text above it
+ * @title:	text above the map
  *
  * Return: 0, or -1 after a message
  */
@@ -855,8 +857,8 @@ struct who_options {
 /**
  * struct view - state of the view
  * @who:	the records
- * @pid:	the first process, or 0
- * @comm:	its name
+ * @pid:	the first process; 0: none yet
+ * @comm:	name of @pid
  */
 struct view {
 	struct who *who;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * who.h - who touched memory, for the views who and html: the WHO records, their sums, and a map of
- * threads and objects
+ * who.h - threads and functions that accessed memory, for the views who and html: the WHO records,
+ * their sums, and a map of threads and objects
  */
 #ifndef WSMO_REPORT_WHO_H
 #define WSMO_REPORT_WHO_H
@@ -12,7 +12,7 @@
 #include "core/table.h"
 #include "libwsmon/filter.h"
 
-/* What rows tell apart beside the process. ALL: thread, function and object */
+/* Keys of a row beside the process. ALL: thread, function and object */
 enum who_by { WHO_BY_ALL, WHO_BY_FUNCTION, WHO_BY_THREAD, WHO_BY_OBJECT, WHO_BY_NODE };
 
 struct who;
@@ -28,7 +28,7 @@ struct who *who_new(void);
 void who_record(struct who *w, const struct filter *filter, bool first,
 		const struct wsmon_record *rec);
 
-/** who_sum_up() - add up records that @by does not tell apart; sort largest first. Call it once */
+/** who_sum_up() - add up records that are equal by the keys of @by; sort them. Call it once */
 void who_sum_up(struct who *w, enum who_by by);
 
 /**
@@ -49,7 +49,7 @@ void who_free(struct who *w);
  * struct who_part - a thread or an object of a map, or the sum of all small ones
  * @pid, @tid, @comm: the thread
  * @object:	name of the object; NULL for a thread
- * @more:	number of threads or objects in a sum; 0 if this is no sum
+ * @more:	number of threads or objects in a sum; 0: this is one thread or object
  * @share:	share of all memory in the map
  */
 struct who_part {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wss.c - "wsmo report wss": each working set size with its interval, and percentiles of them
+ * wss.c - "wsmo report wss": each working set size with its interval, and percentiles
  *
- * A group has its total, and rows of the processes that were named as targets. JSON, CSV and
- * --raw rows are printed as they come. For bars, percentiles, another order and pictures all rows
- * are kept.
+ * A group has rows of its total and of its targets. Rows in JSON, CSV and --raw are printed as they
+ * are read. For bars, percentiles, --sort and pictures all rows are kept.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +21,7 @@
 #include "plot.h"
 #include "report.h"
 
-/** struct scale - the longest bar of a target */
+/** struct scale - the largest size of a target, which has the longest bar */
 struct scale {
 	__u32 pid;
 	__u64 max;
@@ -30,12 +29,12 @@ struct scale {
 
 /**
  * struct wss - state of the view
- * @table:	prints rows as they come; NULL if they are kept
- * @kept:	rows and names
+ * @table:	table for rows printed as they are read; NULL if rows are kept
+ * @kept:	kept rows, and names
  * @scales:	struct scale
  * @events:	peaks and marks
  * @window_us:	the shortest window of @kept
- * @bar:	columns of a bar
+ * @bar:	length of the longest bar, in characters
  */
 struct wss {
 	struct table *table;
@@ -57,10 +56,10 @@ struct wss {
 /**
  * struct axes - units of the axes
  * @zero_ns:	when the recording began
- * @per_time:	nanoseconds of a unit of time
- * @time:	its name
- * @per_size:	bytes of a unit of size
- * @size:	its name
+ * @per_time:	nanoseconds in a unit of time
+ * @time:	name of the unit of time
+ * @per_size:	bytes in a unit of size
+ * @size:	name of the unit of size
  */
 struct axes {
 	__u64 zero_ns;
@@ -143,14 +142,14 @@ static void plot_data(struct plot *p, const struct axes *ax, const char *name,
 	plot_printf(p, "END\n");
 }
 
-/* "redis-server (123) heap, 10 s": enough to distinguish the series */
+/* Names a series, such as "redis-server (123) heap, 10 s" */
 static void series_name(char *buf, size_t size, const struct collected *kept,
 			const struct wsmon_wss_row *row)
 {
 	char window[UNITS_LEN], who[64], name[GROUP_NAME];
 	const char *group = collect_group(kept, name);
 
-	/* the end of a path is its most specific part */
+	/* if the path of a cgroup is too long, keep its end, which is the most specific part */
 	if (row->group)
 		snprintf(who, sizeof(who), "%s (total)",
 			 strlen(group) > 48 ? group + strlen(group) - 48 : group);
@@ -218,7 +217,7 @@ static int draw(const struct report *rp)
 
 #define PERCENTILES_MAX	32
 
-/* Columns of a line beside the bar */
+/* Characters of a line before the bar */
 #define BESIDE_BAR	70
 
 struct size_row {
@@ -265,7 +264,7 @@ TABLE(percentile_table, "wss_percentile",
  * struct wss_options - the command line
  * @by_size:	sort rows by size
  * @only_percentiles: no rows but percentiles
- * @percentiles: which, @nr_percentiles of them
+ * @percentiles: @nr_percentiles percentiles to print
  */
 static struct wss_options {
 	bool by_size;
@@ -289,7 +288,7 @@ static void wss_begin(struct report *rp)
 	rp->data = w;
 }
 
-/* Add peaks and marks, once for an interval: to the row of all memory */
+/* Add peaks and marks to a row. Only rows of all memory have them, so each is printed once */
 static void add_events(const struct report *rp, char *text, size_t size,
 		       const struct wsmon_wss_row *row)
 {
@@ -305,7 +304,7 @@ static void add_events(const struct report *rp, char *text, size_t size,
 	snprintf(text + len, size - len, "%s%s", *label ? " " : "", label);
 }
 
-/* @percent: NULL for a row that is no percentile */
+/* @percent: the percentile that the row is; NULL: none */
 static void print_row(const struct report *rp, struct table *t,
 		      const struct wsmon_wss_row *row, const unsigned int *percent)
 {
