@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * act.c - "wsmo act": options, use of the live stream, closing summary
+ * act.c - "wsmo act": options, use of the live stream, final summary
  *
- * An interval brings the snapshots of all targets, then STATS. Only STATS says whether
- * samples were missed, so the rules are applied then.
+ * At the end of each interval the stream has the snapshots of all targets, then STATS. Only STATS
+ * tells whether samples were missed. So rules are applied when STATS is read.
  */
 #include <errno.h>
 #include <limits.h>
@@ -24,19 +24,19 @@
 
 #define THP_DIR		"/sys/kernel/mm/transparent_hugepage"
 
-/* Once full, swap counts again with this much free space */
+/* After swap was full, it is used again when this much is free */
 #define SWAP_AGAIN	(16ULL << 20)
 
-/* Records older than this are late; taking an interval is much faster */
+/* Records older than this are late; handling an interval takes much less time */
 #define LATE		NSEC_PER_SEC
 
-/* A slow machine may be late again and again: say so no more often than this */
+/* A slow machine may be late again and again: print at most one message in this time */
 #define SAY_LATE	(60 * NSEC_PER_SEC)
 
-/* Max. time for looking for refaults, each second, all targets together */
+/* Max. time per second for looking for refaults, all targets together */
 #define LOOK		(20 * NSEC_PER_MSEC)
 
-/* Max. time for looking for refaults at the end, each target */
+/* Max. time for looking for refaults at the end, for each target */
 #define LAST_LOOK	(2 * NSEC_PER_SEC)
 
 /* Defaults: estimates of shares and ages need many samples early */
@@ -135,7 +135,7 @@ static void forget(struct act_target *t)
 	t->total = 0;
 }
 
-/* Does nothing more to a target */
+/* Stops acting on a target */
 static void act_let_go(struct act_target *t)
 {
 	forget(t);
@@ -146,10 +146,10 @@ static void act_let_go(struct act_target *t)
 /*
  * The processes of a cgroup as targets of "wsmo act"
  *
- * Rules need the regions of targets, and the session of a cgroup has none. So the largest
- * processes of the cgroup are the targets. When there are new processes, a new session replaces
- * the old one and evidence starts from zero. So this is done rarely, and not before the longest
- * age of a rule could be reached.
+ * Rules need the regions of targets, and the session of a cgroup has no regions. So the largest
+ * processes of the cgroup are made the targets. For new processes, a new session replaces the old
+ * session, and all evidence is lost. So this is done rarely, and only after a time in which memory
+ * could reach the longest age of a rule.
  */
 
 /* Max. targets: each has at least 1/64 of the regions */
@@ -158,13 +158,13 @@ static void act_let_go(struct act_target *t)
 /* Max. processes looked at */
 #define PROCESSES	65536
 
-/* Smaller processes are not worth it */
+/* Smaller processes are left alone */
 #define SMALLEST	(1ULL << 20)
 
 /* Time until new processes become targets; at least AGES times the longest age of a rule */
 #define RESCAN		(10 * NSEC_PER_SEC)
 #define AGES		3
-/* and so many times the CPU time that listing them took */
+/* and at least this many times the CPU time of listing the processes */
 #define LIST_PACE	100
 
 struct candidate {
@@ -179,7 +179,7 @@ static int by_rss(const void *x, const void *y)
 	return COMPARE(b->rss, a->rss) ?: COMPARE(a->pid, b->pid);
 }
 
-/* Return: the target of that process, also one that is gone; NULL if there is none */
+/* Return: the target of a process, even if the target is gone; NULL if there is none */
 static struct act_target *known(const struct act *a, __u32 pid)
 {
 	size_t i;
@@ -204,7 +204,7 @@ static struct listed list_all(const struct act *a)
 	return m;
 }
 
-/* If the list is not complete, any process may be a member */
+/* If the list is not complete, any process counts as a member */
 static bool is_member(const struct listed *m, __u32 pid)
 {
 	return m->nr > PROCESSES ||
@@ -250,7 +250,7 @@ static void act_check_members(struct act *a)
 	}
 }
 
-/* Lists processes worth acting on: no kernel threads, none that was refused, not this one */
+/* Lists processes to act on. Leaves out kernel threads, refused and small processes, and wsmo */
 static size_t candidates(const struct act *a, const __u32 *pids, size_t nr,
 			 struct candidate *list)
 {
@@ -277,7 +277,7 @@ static void say_left_out(struct act *a, size_t nr)
 	a->left_out = nr;
 }
 
-/* Lists the largest processes of the cgroup as those to act on; Return: 0, -1: no such cgroup */
+/* Lists the largest processes of the cgroup, to act on them. Return: 0; -1: no such cgroup */
 static int act_list(struct act *a)
 {
 	struct candidate *list = need(calloc(PROCESSES, sizeof(*list)));
@@ -299,7 +299,7 @@ static int act_list(struct act *a)
 	return all.nr < 0 ? -1 : 0;
 }
 
-/* Rules that only count need not claim a process */
+/* Does any rule act? Rules that only count do not need a claim on processes */
 static bool acts(const struct act *a)
 {
 	size_t i = 0;
@@ -310,8 +310,8 @@ static bool acts(const struct act *a)
 }
 
 /*
- * Refaults are known only to the run that paged the memory out: two runs that act on one process
- * would each page out what the other one leaves alone. Return: 0, or -1 after a message
+ * Keeps other runs from acting on a target. Only the run that paged memory out knows its refaults,
+ * so two runs would page out what the other one leaves alone. Return: 0, or -1 after a message
  */
 static int claim(const struct act *a, struct act_target *t)
 {
@@ -334,7 +334,7 @@ static int claim(const struct act *a, struct act_target *t)
 	return 0;
 }
 
-/* A process of a cgroup may have ended since it was listed; Return: 0, or -1 after a message */
+/* Adds a target. Return: 0; -1 after a message, or if a process of a cgroup has ended meanwhile */
 static int add_target(struct act *a, __u32 pid)
 {
 	struct act_target *t = &a->target[a->nr_targets++];
@@ -376,7 +376,7 @@ static int add_targets(struct act *a)
 	return 0;
 }
 
-/* Processes that are left alone are not monitored, either */
+/* Removes refused processes from the list of processes to monitor */
 static void drop_refused(struct act *a)
 {
 	struct pids *pids = &a->record.pids;
@@ -391,7 +391,7 @@ static void drop_refused(struct act *a)
 	}
 }
 
-/* Accesses may have been missed, as another sampler saw them first or records were lost */
+/* Restarts all ages: accesses may be unseen, as another sampler saw them or records were lost */
 static void doubt_all(struct act *a, __u64 now)
 {
 	size_t i;
@@ -427,7 +427,7 @@ static int act_begin(struct record *r)
 	if (add_targets(a))
 		return -1;
 	drop_refused(a);
-	/* a listed process may have ended, and its pid belong to another one */
+	/* a listed process may have ended, and a process outside the cgroup may have its pid */
 	act_check_members(a);
 	if (!r->cmd && !r->pids.nr)
 		return -1;
@@ -443,7 +443,7 @@ static int act_begin(struct record *r)
 	return 0;
 }
 
-/* Return: the target of that process, NULL if it is gone or there is none */
+/* Return: the target of a process; NULL if there is none, or it is gone */
 static struct act_target *find(const struct act *a, __u32 pid)
 {
 	struct act_target *t = known(a, pid);
@@ -476,14 +476,14 @@ static bool is_listed(const struct act *a, __u32 pid)
 	return false;
 }
 
-/* Has a target for each process to act on; keeps claims and paged-out memory of old targets */
+/* Makes a target of each listed process. Keeps old targets, with their claims and refaults */
 static void act_replace(struct act *a)
 {
 	struct act_target *before = a->target, *t;
 	const struct pids *pids = &a->record.pids;
 	size_t nr = a->nr_targets, i;
 
-	/* refused targets are kept, so that they are not listed again */
+	/* keep refused targets, so that their processes are not listed again */
 	a->target = need(calloc(nr + pids->nr, sizeof(*a->target)));
 	a->nr_targets = 0;
 	for (i = 0; i < nr; i++) {
@@ -518,7 +518,7 @@ static __u64 rescan_interval(const struct act *a)
 	return ns;
 }
 
-/* Is there a process that is no target, or one that left the cgroup and came back? */
+/* Is a listed process no target, or a target that left the cgroup and came back? */
 static bool have_new(const struct act *a)
 {
 	const struct act_target *t;
@@ -532,7 +532,7 @@ static bool have_new(const struct act *a)
 	return false;
 }
 
-/* If it is time for that, begins to act on new processes of the cgroup */
+/* Begins to act on new processes of the cgroup, unless it is too early */
 static void act_rescan(struct act *a)
 {
 	__u64 now = clock_now();
@@ -553,7 +553,7 @@ static void act_rescan(struct act *a)
 
 /*
  * Hook: leave out processes of the cgroup that have ended
- * Return: 0, or -1 if there are no others
+ * Return: 0; -1 if none is left
  */
 static int act_gone(struct record *r)
 {
@@ -565,7 +565,7 @@ static int act_gone(struct record *r)
 		struct act_target *t = find(act_of(r), pids->pid[i]);
 		struct wsmon_rec_proc proc;
 
-		/* a process that is ending has no memory */
+		/* a process that has no memory is about to end */
 		if (t && process_alive(&t->process) && !proc_memory(pids->pid[i], &proc))
 			pids->pid[pids->nr++] = pids->pid[i];
 		else if (t)
@@ -599,7 +599,7 @@ static void take_exit(struct act *a, const struct wsmon_rec_exit *rec)
 		act_let_go(t);
 }
 
-/* In an area of coalesced mappings, unmapped memory need not have been unmapped just now */
+/* Notes which areas have gaps: there, memory that is not mapped may never have been mapped */
 static void take_area(struct act *a, const struct wsmon_rec_area *rec)
 {
 	struct act_target *t = find(a, rec->pid);
@@ -618,7 +618,7 @@ static void take_area(struct act *a, const struct wsmon_rec_area *rec)
 	t->gaps[rec->index] = rec->mapped < rec->end - rec->start;
 }
 
-/* Collects the parts of a snapshot; drops an incomplete one */
+/* Collects the parts of a snapshot; drops a snapshot that is not complete */
 static void take_snapshot(struct act *a, const struct wsmon_rec_snapshot *s)
 {
 	struct act_target *t = find(a, s->pid);
@@ -648,8 +648,9 @@ static void take_snapshot(struct act *a, const struct wsmon_rec_snapshot *s)
 }
 
 /*
- * Memory that was cold a while ago may be in use now. So while newer records wait to be read,
- * as after this program was stopped, intervals count as evidence but nothing is done.
+ * Do newer records wait to be read, as after this program was stopped? Memory that was cold at the
+ * time of an old record may be in use now. So an old record counts as evidence, but no rule is
+ * applied.
  */
 static bool behind(struct act *a, __u64 at)
 {
@@ -751,7 +752,7 @@ static void act_take(struct record *r, const struct wsmon_record *rec)
 		take_interval(a, (const void *)rec);
 		break;
 	case WSMON_REC_END:
-		/* nothing may follow END */
+		/* write the last records now: no record may follow END */
 		finish(a);
 		break;
 	}

@@ -3,9 +3,9 @@
  * act_apply.c - applies the rules to a target's memory
  *
  * Memory may have changed since the module looked. So each stretch is cut into blocks, and each
- * block is looked up in the current mappings and page tables just before it is acted on. If
- * memory changes after that, the kernel refuses the action; refusals are counted. All actions
- * are advice: none changes the contents of memory.
+ * block is looked up in the current mappings and page tables just before the action. If memory
+ * changes after that, the kernel refuses the action, and the refusal is counted. All actions are
+ * advice: none changes the contents of memory.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +53,6 @@ TABLE(action_table, "action",
 	COL(result, TEXT, 6, "RESULT", 0,
 	    "``ok``, ``would`` in a dry run, or the name of an error"));
 
-/* Print an action */
 static void act_log(struct act *a, const struct act_target *t, const struct stretch *s,
 		    __u64 tried, __u64 done, int err)
 {
@@ -165,7 +164,7 @@ static void print_goals(const struct act *a)
 	table_end(t);
 }
 
-/* Says what a dry run found */
+/* Prints a sentence about the result of a dry run */
 static void print_verdict(const struct act *a)
 {
 	struct wsmon_rec_proc proc;
@@ -212,14 +211,14 @@ void act_print(const struct act *a)
 /* Min. time before a rule is applied to the same memory again */
 #define RETRY		(30 * NSEC_PER_SEC)
 
-/* Max. time for a target in an interval: the stream, signals and the governor wait meanwhile */
+/* Max. time for a target in an interval: meanwhile the stream, signals and the governor wait */
 #define SLICE		(100 * NSEC_PER_MSEC)
 
 static void fail(struct wsmon_rec_act *st, int err)
 {
 	size_t i;
 
-	/* that the process has ended is no failure */
+	/* a process may end at any time: this is not a failure */
 	if (err == -ESRCH)
 		return;
 	for (i = 0; i < WSMON_ACT_ERRORS - 1; i++)
@@ -246,7 +245,7 @@ static bool of_huge_pages(enum wsmon_action action)
 	return action == WSMON_ACT_HUGEPAGE || action == WSMON_ACT_NOHUGEPAGE;
 }
 
-/* Return: bytes that the action could have an effect on */
+/* Return: bytes on which the action could have an effect */
 static __u64 to_do(enum wsmon_action action, const struct resident *r, __u64 size)
 {
 	switch (action) {
@@ -261,7 +260,7 @@ static __u64 to_do(enum wsmon_action action, const struct resident *r, __u64 siz
 	}
 }
 
-/* Return: bytes that the action had an effect on */
+/* Return: bytes on which the action had an effect */
 static __u64 was_done(enum wsmon_action action, const struct resident *before,
 		      const struct resident *after, __u64 todo)
 {
@@ -281,9 +280,9 @@ static __u64 was_done(enum wsmon_action action, const struct resident *before,
 }
 
 /**
- * struct effect - the effect on one stretch
- * @tried:	bytes it could have an effect on
- * @done:	bytes it had an effect on
+ * struct effect - the effect of an action on one stretch
+ * @tried:	bytes on which it could have an effect
+ * @done:	bytes on which it had an effect
  * @err:	the last failure
  */
 struct effect {
@@ -304,8 +303,8 @@ static __u64 kept_bytes(const __u64 *keep, __u64 start, __u64 end)
 }
 
 /*
- * Applies a rule to a part of one mapping, within one block. If the advice fails, the change
- * that the page tables show still counts as done: the advice may have succeeded in part.
+ * Applies a rule to a part of one mapping, within one block. The advice may fail for some pages and
+ * succeed for others. So even after an error, changes in the page tables count as done.
  */
 static int apply_block(struct act *a, struct act_target *t,
 		       const struct stretch *s, __u64 start, __u64 end,
@@ -388,7 +387,7 @@ static __u64 block_end(__u64 addr, __u64 end)
 
 /*
  * Applies a rule to the next block of a stretch
- * Return: where the block ends; the end of the stretch if the process is gone
+ * Return: end of the block; if the process is gone, end of the stretch
  */
 static __u64 apply_next(struct act *a, struct act_target *t,
 			const struct stretch *s, __u64 addr, struct effect *e)
@@ -426,8 +425,8 @@ static __u64 apply_next(struct act *a, struct act_target *t,
 }
 
 /*
- * Applies a rule to a stretch. Looking up a block costs budget, too, even if nothing is done.
- * Return: the end, or where the budget or the time ran out
+ * Applies a rule to a stretch. Looking up a block uses up budget, even if no action follows.
+ * Return: end of the part that was handled before the budget or the time ran out
  */
 static __u64 apply_stretch(struct act *a, struct act_target *t,
 			   const struct stretch *s, __u64 until_ns,
@@ -476,8 +475,8 @@ void act_apply(struct act *a, struct act_target *t)
 	size_t i;
 
 	/*
-	 * Mixed areas match any class: their mappings are classified one by one when they are
-	 * acted on. A dry run must count each stretch once.
+	 * Mixed areas match any class, because each of their mappings is classified just before the
+	 * action. In a dry run a rule is applied to the same memory only once, to count it once.
 	 */
 	if (act_match(&a->match, &a->scheme, &t->evidence,
 		      a->classes | 1U << WSMON_CLASS_MIXED,

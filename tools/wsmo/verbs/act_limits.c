@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* act_limits.c - how much "wsmo act" may do, when it must not, and what came back */
+/* act_limits.c - goals, budgets and pauses of "wsmo act", and the memory that came back */
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "core/units.h"
 #include "libwsmon/util.h"
 
-/* Goals: reclaim as fast as they need, and stop when one is reached */
+/* Goals: reclaim as fast as needed to reach a goal, and stop when one is reached */
 
 #define NAME(id, name)	name,
 static const char * const names[] = { ACT_GOALS(NAME) };
@@ -25,15 +25,15 @@ const char *act_goal_name(enum act_goal_kind kind)
 /*
  * Adapts a rate of reclaim to its effect
  *
- * Uses the feedback of DAMON's quota goals: a share 25 % below the target raises the rate by 25 %,
- * a share 25 % above reduces it by 25 %. A rate that was not used up is not raised, as it did not
- * limit reclaim.
+ * Uses the feedback of DAMON's quota goals: a value 25 % below the goal raises the rate by 25 %, a
+ * value 25 % above it reduces the rate by 25 %. A rate that was not used up did not limit reclaim,
+ * so it is not raised.
  *
- * @rate:	bytes a second until now
- * @score:	reached share of the target, 0 or more
- * @used_up:	there was more to reclaim
- * @max:	bytes a second
- * Return: bytes a second from now on, from GOAL_RATE_MIN to @max, or @max if that is less
+ * @rate:	the rate until now, bytes a second
+ * @score:	the value as a part of the goal, 0 or more
+ * @used_up:	the rate limited reclaim
+ * @max:	maximum rate, bytes a second
+ * Return: the next rate, bytes a second: at least GOAL_RATE_MIN, but never more than @max
  */
 static double goal_rate(double rate, double score, bool used_up, double max)
 {
@@ -54,7 +54,7 @@ bool goals_any(const struct act_goals *g)
 	return false;
 }
 
-/* Return: the reached part of the goal, 1 or more: it is reached; -1: unknown */
+/* Return: the value as a part of the goal; from 1 on the goal is reached; -1: unknown */
 static double look(struct act_goal *goal, double share)
 {
 	if (share < 0)
@@ -83,7 +83,7 @@ void goals_look(struct act_goals *g, const double *share, double max)
 	g->reached = unknown || best >= 1;
 	if (!unknown)
 		g->rate = goal_rate(g->rate, best, g->left <= 0, max);
-	/* an action that took more than was left reduces the next budget */
+	/* if the last action exceeded the budget, the excess reduces the next budget */
 	g->left = g->rate + (g->left < 0 ? g->left : 0);
 }
 
@@ -93,9 +93,9 @@ bool goals_allow(const struct act_goals *g)
 }
 
 /*
- * Budgets fill up over time, to one second's worth; an action may begin while both are
- * positive. The governor pauses reclaim when memory comes back too fast or memory
- * pressure is high, each time twice as long.
+ * Budgets of bytes and CPU time fill up over time, to the amount of one second. An action may begin
+ * while both are positive. The governor pauses reclaim when memory comes back too fast or memory
+ * pressure is high. Each pause is twice as long as the pause before.
  */
 
 #define PSI_FILE	"/proc/pressure/memory"
@@ -108,7 +108,7 @@ bool goals_allow(const struct act_goals *g)
 #define BACKOFF_MIN	(5 * NSEC_PER_SEC)
 #define BACKOFF_MAX	(320 * NSEC_PER_SEC)
 
-/* After this time below the limits the next pause is short again */
+/* After this time without excess the next pause is short again */
 #define CALM		(60 * NSEC_PER_SEC)
 
 bool kdamond_running(char *name, size_t size)
@@ -117,7 +117,7 @@ bool kdamond_running(char *name, size_t size)
 	char path[64], *at = threads, *end;
 	unsigned long pid;
 
-	/* read thousands of names only if the list of threads has changed */
+	/* there may be thousands of threads: read their names only if the list has changed */
 	if (read_text(AT_FDCWD, KTHREADS, threads, sizeof(threads)) <= 0 || strcmp(threads, before)) {
 		memcpy(before, threads, sizeof(before));
 		*found = '\0';
@@ -200,7 +200,7 @@ bool limits_left(struct act_limits *l, __u64 now)
 {
 	__u64 passed = now - l->now_ns;
 
-	/* a shorter time could add less than one byte, and that would be lost */
+	/* in a shorter time less than a byte may be added, which rounding would lose */
 	if (passed >= NSEC_PER_MSEC) {
 		if (l->bytes_per_s <= LLONG_MAX)
 			l->bytes = fill(l->bytes, l->bytes_per_s, passed);
@@ -264,7 +264,7 @@ static void look_at_goals(struct act_limits *l)
 	}, l->bytes_per_s);
 }
 
-/* The owner of a cgroup may switch its PSI off (cgroup.pressure) */
+/* Notes that the pressure cannot be read: a cgroup's owner may turn PSI off (cgroup.pressure) */
 static void look_away(struct act_limits *l)
 {
 	if (!l->blind_said)
@@ -301,10 +301,10 @@ bool limits_reclaim(const struct act_limits *l)
 }
 
 /*
- * Tracks paged-out memory, and which of it came back
+ * Tracks paged-out memory, and finds refaults
  *
- * A page that was in swap and is now mapped was faulted back. A page that is neither in swap
- * nor mapped was unmapped or dropped by its owner.
+ * A page that was in swap and is mapped now came back by a fault. A page that was in swap and is
+ * neither in swap nor mapped now was unmapped or dropped by its owner.
  */
 
 #define BLOCKS_MAX	(1 << 20)	/* 2 TiB */
@@ -315,12 +315,12 @@ bool limits_reclaim(const struct act_limits *l)
 #define BACK_FOR	(300 * NSEC_PER_SEC)
 
 /**
- * struct taken_block - pages of a block that were paged out, and came back
- * @addr:	its address
- * @rule:	the rule that was last applied to it
- * @last:	its pages in memory and in swap at the last look
- * @back:	pages that came back, a bit each
- * @back_ns:	when the first of @back came back, 0 if there are none
+ * struct taken_block - a block of which pages were paged out
+ * @addr:	address of the block
+ * @rule:	the rule that was last applied to the block
+ * @last:	pages in memory and in swap at the last look
+ * @back:	pages that came back: a bit for each page
+ * @back_ns:	time when the first page of @back came back; 0: none did
  */
 struct taken_block {
 	__u64 addr;
@@ -352,7 +352,7 @@ void taken_note(struct taken *t, struct act_process *p, __u64 addr, __u32 rule)
 	b->last = now;
 }
 
-/* Notes pages that are no longer in swap; after BACK_FOR all of them are forgotten together */
+/* Notes pages that are no longer in swap. BACK_FOR after the first of them, forgets all of them */
 static void note_back(struct taken_block *b, const struct resident *now)
 {
 	__u64 ns = clock_now(), any = 0;
@@ -385,7 +385,7 @@ static void update_block(struct taken_block *b, struct act_process *p,
 	b->last = now;
 }
 
-/* Return: the block of an address, NULL if nothing of it was taken */
+/* Return: the block of an address; NULL if none of its pages was paged out */
 static struct taken_block *find_block(const struct taken *t, __u64 addr)
 {
 	const struct taken_block key = { .addr = addr & ~(ACT_BLOCK - 1) };
@@ -409,7 +409,7 @@ const __u64 *taken_back(const struct taken *t, __u64 addr)
 	return b && b->back_ns ? b->back : NULL;
 }
 
-/* Return: bytes of the block and its neighbours behind it */
+/* Return: bytes of the block and of the adjacent blocks after it, to be read at once */
 static __u64 neighbours(const struct taken_block *b, const struct taken_block *end)
 {
 	__u64 n = 1;

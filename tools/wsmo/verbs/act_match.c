@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * act_match.c - what samples say about each range of a target's memory, and which rules apply to it
+ * act_match.c - the evidence about each range of a target's memory, and the rules that match it
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,25 +15,27 @@
 #define DRAWS_MAX	1024
 
 /*
- * This many missed hits in a row cannot be chance (e^-9): since the last hit the memory has
- * been used differently.
+ * This many expected hits in a row that are missed cannot be chance (e^-9): the use of the memory
+ * has changed since the last hit.
  */
 #define MISSED_HITS	9
 
 /*
- * This many missed hits make it 95 % sure that memory which was accessed now and then has become
- * cold: e^-3, as the two samples of an interval see the same burst of accesses.
+ * Memory that was accessed now and then has become cold if this many expected hits are missed. The
+ * two samples of an interval see the same burst of accesses, so six missed hits are three
+ * independent ones, which chance causes in 5 % of cases: e^-3.
  */
 #define COLD_HITS	6
 
 /*
- * Only the samples of one interval can see memory that is used every few seconds, for an instant.
- * If it is 1/20 of the process, this many samples see it in 95 % of cases: 1 - 0.95^59. With
- * fewer samples in an interval, rules about cold memory ask for a proportionally longer age.
+ * If memory is used only for an instant every few seconds, only the samples of one interval can
+ * notice it. If this memory is 1/20 of the process, 59 samples notice it in 95 % of cases:
+ * 1 - 0.95^59. With fewer samples in an interval, rules about cold memory require a proportionally
+ * longer age.
  */
 #define LOOKS		59
 
-/* The module's ages are whole milliseconds */
+/* The module's ages are whole milliseconds, so smaller differences do not count */
 #define AGE_STEP	(2 * NSEC_PER_MSEC)
 
 static void start_anew(struct piece *p, __u64 now)
@@ -46,7 +48,7 @@ static void start_anew(struct piece *p, __u64 now)
 	p->run = 0;
 }
 
-/* Adds to @to the evidence about its part of @from; @bytes: size of that part */
+/* Adds to @to its part of the evidence of @from; @bytes: size of the memory that both have */
 static void inherit(struct piece *to, const struct piece *from, __u64 bytes,
 		    bool first)
 {
@@ -75,7 +77,7 @@ static void inherit(struct piece *to, const struct piece *from, __u64 bytes,
 		to->acted_ns = from->acted_ns;
 }
 
-/* @from: the first old piece that may overlap; moves on */
+/* Adds the evidence of old pieces. @from: the first old piece that may overlap; is advanced */
 static void inherit_all(const struct evidence *e, size_t *from, struct piece *p,
 			__u64 now)
 {
@@ -92,7 +94,7 @@ static void inherit_all(const struct evidence *e, size_t *from, struct piece *p,
 		inherit(p, old, end - start, !covered);
 		covered += end - start;
 	}
-	/* part of the memory is new: the evidence is not about it */
+	/* part of the memory is new, and no evidence is about it: start without evidence */
 	if (covered < p->end - p->start) {
 		start_anew(p, now);
 		p->acted = 0;
@@ -114,16 +116,16 @@ static void unseen(struct piece *p, __u64 ns, __u64 now)
 	p->hit_ns = later(p->hit_ns, ns, now);
 }
 
-/* @ns: length of the interval that ends now; Return: samples */
+/* Adds the samples of an interval. @ns: its length; it ends @now. Return: number of samples */
 static float observe(struct piece *p, const struct act_scheme *scheme,
 		     const struct wsmon_region_entry *r, __u64 now, __u64 ns, bool whole)
 {
 	__u64 age = r->age_ms * NSEC_PER_MSEC;
-	/* a region has one sample in each half; it is unknown which one was accessed */
+	/* a region has a sample in each half; only the mean of both is known */
 	float draws = r->end - r->start > 4096 ? 2 : 1;
 	float hits = !r->freq ? 0 : r->freq > WSMON_SHARE_ONE / 2 ? draws : 1;
 
-	/* the module has seen that its use changed */
+	/* the module found that the use of the region changed */
 	if (age < now && p->since_ns + AGE_STEP < now - age)
 		start_anew(p, now - age);
 	if (r->samples & WSMON_SAMPLES_MISSED || (!hits && !whole)) {
@@ -157,7 +159,7 @@ static float observe(struct piece *p, const struct act_scheme *scheme,
 	return draws;
 }
 
-/* Return: factor for the min. age of cold rules. More samples than pages are never needed. */
+/* Return: factor for the min. age of cold rules; see LOOKS. At most one sample a page is needed */
 static double slowness(const struct evidence *e, double draws)
 {
 	double pages = 0, need;
@@ -259,7 +261,7 @@ static struct share share_of(double hits, double n)
 	return s;
 }
 
-/* Return the age as a rule counts it, nanoseconds */
+/* Return: the age for a rule, in ns: since the last hit if the rule is cold, else since a change */
 static __u64 piece_age(const struct piece *p, const struct act_rule *rule, __u64 now)
 {
 	__u64 from = act_rule_cold(rule) ? p->hit_ns : p->since_ns;
@@ -267,7 +269,7 @@ static __u64 piece_age(const struct piece *p, const struct act_rule *rule, __u64
 	return now > from ? now - from : 0;
 }
 
-/* Does the 95 % interval, and the age, of a piece of @e fit a rule? */
+/* Does a rule match a piece of @e, by the 95 % interval of its share or rate, and by its age? */
 static bool piece_fits(const struct evidence *e, const struct piece *p, const struct act_rule *rule,
 		       __u64 now)
 {
@@ -280,14 +282,14 @@ static bool piece_fits(const struct evidence *e, const struct piece *p, const st
 		return false;
 	if (age < rule->min_age_ns || age > rule->max_age_ns)
 		return false;
-	/* no number of samples can prove "never": it fits unless a sample contradicts it */
+	/* no number of samples can prove "never accessed": match if no sample contradicts it */
 	if (rule->max_access <= 0)
 		return p->hits <= 0 && p->draws > 0;
 	return (rule->min_access <= 0 || s.low >= rule->min_access) &&
 	       (rule->max_access >= 1 || s.high <= rule->max_access);
 }
 
-/* The module may have cut a region in two: rules take both pieces as one */
+/* Are two pieces adjacent? The module may have split a region: rules treat the pieces as one */
 static bool neighbours(const struct piece *a, const struct piece *b)
 {
 	return a->end == b->start && a->class == b->class;
@@ -309,14 +311,14 @@ static int push(struct match *m, const struct stretch *s)
 	return 0;
 }
 
-/* Return: where a rule goes on with a piece that it was applied to in part */
+/* Return: where to continue, if a rule was applied to a part of a piece; else its start */
 static __u64 goes_on(const struct piece *p, size_t rule, __u64 now, __u64 retry_ns)
 {
 	return p->begun == rule + 1 && now - p->acted_ns < retry_ns &&
 	       p->upto > p->start && p->upto < p->end ? p->upto : p->start;
 }
 
-/* Huge pages begin at multiples of their size; Return: is anything left? */
+/* Aligns a stretch to huge pages if the action needs it. Return: false if nothing is left */
 static bool align(const struct act_rule *rule, struct stretch *s)
 {
 	s->start = s->whole_start;
@@ -329,8 +331,9 @@ static bool align(const struct act_rule *rule, struct stretch *s)
 }
 
 /*
- * Adds the pieces from @first to before @last, which fit a rule, if their size fits, too. Pieces
- * that the rule was applied to already count for the size, but are not acted on again.
+ * Adds adjacent pieces that a rule matches, if their size matches, too. Pieces to which the rule
+ * was applied recently count for the size, but the rule is not applied to them again.
+ * @first, @last: the pieces; @last is exclusive
  */
 static int take_pieces(struct match *m, const struct act_scheme *scheme,
 		       const struct evidence *e, size_t rule, size_t first, size_t last,

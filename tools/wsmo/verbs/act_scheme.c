@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* act_scheme.c - the rules of "wsmo act": reads them, shows them and what they did */
+/* act_scheme.c - the rules of "wsmo act": reads rules, prints rules and their results */
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ enum { MIN_SIZE, MAX_SIZE, MIN_ACCESS, MAX_ACCESS, MIN_AGE, MAX_AGE, ACTION, FIE
 
 #define RULE	"min-size max-size min-share max-share min-age max-age action"
 
-/* Lines of column names; in a file without any, the first one applies */
+/* Lines of column names; a file without such a line has the columns of the first one */
 static const struct header {
 	const char *text;
 	const char *name[FIELDS];
@@ -37,7 +37,7 @@ static const struct header {
 
 /**
  * struct scheme_file - the parser's position
- * @name:	of the file
+ * @name:	name of the file
  * @line:	number of the line, from 1
  * @text:	the line
  * @header:	names of its columns
@@ -49,7 +49,7 @@ struct scheme_file {
 	const struct header *header;
 };
 
-/* @at: where in the line */
+/* Prints an error. @at: its position in the line */
 static int __attribute__((format(printf, 3, 4)))
 bad(const struct scheme_file *f, const char *at, const char *fmt, ...)
 {
@@ -64,10 +64,10 @@ bad(const struct scheme_file *f, const char *at, const char *fmt, ...)
 }
 
 /*
- * "null" leaves the bound open. "min" and "max" are the smallest and the greatest value in any
- * column, as in DAMON: "min max" is open, "min min" is 0.
- * @greatest: gets whether it is the greatest value
- * Return: is @word one of these?
+ * Parses "null", "min" and "max". "null" leaves the bound open. In any column, "min" is the smallest
+ * and "max" the greatest value, as in DAMON: "min max" is open, "min min" is 0.
+ * @greatest: gets true for the greatest value, false for the smallest
+ * Return: false if @word is another word
  */
 static bool is_extreme(const char *word, int field, bool *greatest)
 {
@@ -136,7 +136,7 @@ static int parse_action(const struct scheme_file *f, const char *at,
 		   word);
 }
 
-/* Refuses bounds that exclude each other; @at: where each field is */
+/* Refuses bounds that exclude each other; @at: positions of the fields */
 static int check_order(const struct scheme_file *f, const char * const *at,
 		       const struct act_rule *rule)
 {
@@ -184,7 +184,7 @@ static int parse_rule(const struct scheme_file *f, struct act_rule *rule)
 	if (n < FIELDS)
 		return bad(f, p, "%s is missing; a rule is: %s",
 			   f->header->name[n], f->header->text);
-	/* rules are shown without their column names: say that this one bounds rates */
+	/* rules are printed without column names: mark a rule that bounds rates */
 	if (rule->freq)
 		used += snprintf(rule->text + used, sizeof(rule->text) - used,
 				 " (freq)");
@@ -193,14 +193,14 @@ static int parse_rule(const struct scheme_file *f, struct act_rule *rule)
 	return check_order(f, at, rule);
 }
 
-/* Cuts the comment off a line; Return: is anything left? */
+/* Cuts the comment off a line. Return: false if nothing is left */
 static bool strip(char *line)
 {
 	line[strcspn(line, "#\r\n")] = '\0';
 	return line[strspn(line, " \t")];
 }
 
-/* Takes a line of column names; Return: is it one? */
+/* Takes a line of column names. Return: false if it is another line */
 static bool is_header(struct scheme_file *f)
 {
 	size_t i, len;
@@ -295,7 +295,7 @@ int act_scheme_load(struct act_scheme *scheme, const char *name)
 	return err;
 }
 
-/* Does each access that fits @b fit @a? A share says little about a rate */
+/* Does @a match all memory that @b matches, by accesses? A share says little about a rate */
 static bool access_covers(const struct act_rule *a, const struct act_rule *b)
 {
 	if (a->freq != b->freq)
@@ -309,7 +309,7 @@ static bool access_overlaps(const struct act_rule *a, const struct act_rule *b)
 				      b->min_access <= a->max_access);
 }
 
-/* Does rule @a leave nothing for rule @b? */
+/* Does rule @a match all memory that rule @b matches? */
 static bool covers(const struct act_rule *a, const struct act_rule *b)
 {
 	return a->min_size <= b->min_size && a->max_size >= b->max_size &&
@@ -317,7 +317,7 @@ static bool covers(const struct act_rule *a, const struct act_rule *b)
 	       a->min_age_ns <= b->min_age_ns && a->max_age_ns >= b->max_age_ns;
 }
 
-/* May a stretch of memory fit both? */
+/* Can both rules match the same memory? */
 static bool overlaps(const struct act_rule *a, const struct act_rule *b)
 {
 	return a->min_size <= b->max_size && b->min_size <= a->max_size &&

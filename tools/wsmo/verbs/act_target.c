@@ -58,7 +58,7 @@ int process_open(struct act_process *p, __u32 pid)
 	p->proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (p->proc < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
-	/* if it is still alive, the directory is of the same process */
+	/* if the process of the pidfd is alive, /proc/PID is still its directory */
 	return process_alive(p) ? 0 : -ESRCH;
 }
 
@@ -72,7 +72,7 @@ static FILE *open_file(const struct act_process *p, const char *name)
 	return f;
 }
 
-/* Return: when the process began, in clock ticks since boot */
+/* Return: start time of the process, in clock ticks since boot */
 static __u64 began(const struct act_process *p)
 {
 	FILE *f = open_file(p, "stat");
@@ -90,8 +90,8 @@ static __u64 began(const struct act_process *p)
 }
 
 /*
- * A byte of a file that nobody else can open stands for each process: a file of the process itself
- * could be locked by its owner, who could so keep others from acting on it
+ * Locks a byte that represents the process, in a file that nobody else can open. The owner of the
+ * process could lock a file of the process itself, and so keep wsmo from acting on it.
  */
 int process_claim(struct act_process *p)
 {
@@ -187,7 +187,7 @@ static bool on_tmpfs(const struct act_process *p, const struct maps *m)
 	dev = (__u64)major << 32 | minor;
 	i = dev % ARRAY_SIZE(last);
 	if (!last[i].known || last[i].dev != dev) {
-		/* a file system that does not answer is no tmpfs */
+		/* if the file system does not answer, @s.tmpfs stays false: it is no tmpfs */
 		snprintf(s.file, sizeof(s.file), "map_files/%llx-%llx", m->start, m->end);
 		patience_ask(&q, &s, sizeof(s));
 		last[i].dev = dev;
@@ -198,8 +198,8 @@ static bool on_tmpfs(const struct act_process *p, const struct maps *m)
 }
 
 /*
- * Sorts a mapping as the module does (Documentation/reference/abi.rst); @data_end: end of the
- * last .data, which .bss follows
+ * Classifies a mapping as the module does (Documentation/reference/abi.rst)
+ * @data_end: end of the last mapping of .data; .bss begins there
  */
 static enum wsmon_class classify(const struct act_process *p,
 				 const struct maps *m, __u64 *data_end)
@@ -321,7 +321,7 @@ const struct mapping *process_mapping(const struct act_process *p, __u64 addr)
 	return low < p->nr ? &p->mapping[low] : NULL;
 }
 
-/* Does a huge page begin there? The zero page and smaller folios do not count. */
+/* Does a huge page begin at this entry? The zero page and smaller folios do not count. */
 static bool is_huge(int flags, __u64 entry)
 {
 	__u64 kpf[HUGE_PAGES], pfn = entry & PM_PFN;
@@ -370,7 +370,7 @@ int process_resident(struct act_process *p, __u64 start, __u64 end, bool huge,
 		n = patient_pread(p->pagemap, entry, want * sizeof(*entry),
 				  start / page * sizeof(*entry),
 				  p->ahead / page * sizeof(*entry));
-		/* the file of an address space that is gone is empty */
+		/* the file is empty if the address space is gone */
 		if (n <= 0) {
 			err = n ? -errno : -ESRCH;
 			break;
@@ -410,20 +410,20 @@ static int advice_of(enum wsmon_action action)
 	}
 }
 
-/* Acting takes the mmap lock, too, and may wait for a slow disk */
+/* Max. wait for an action: it takes the mmap lock, and may wait for a slow disk */
 #define ACT_MS		10000
 
 struct advice {
 	int advice, err;
 	size_t nr;
-	struct iovec iov[32 * ACT_BLOCK_WORDS];	/* at most every second page begins a part */
+	struct iovec iov[32 * ACT_BLOCK_WORDS];	/* a range for every second page at most */
 };
 
 static void ask_advice(void *data, int pidfd)
 {
 	struct advice *a = data;
 
-	/* it advises all of one range or fails, e.g. with ENOMEM; of several at least the first */
+	/* it succeeds if the first of several ranges was advised; the others may be left out */
 	a->err = syscall(SYS_process_madvise, pidfd, a->iov, a->nr, a->advice, 0) < 0 ? -errno : 0;
 }
 

@@ -64,7 +64,7 @@ static int compare_ranges(const void *x, const void *y)
 	return a->addr + a->size <= b->addr ? -1 : b->addr + b->size <= a->addr ? 1 : 0;
 }
 
-/* Return: the block that is there already, or else a copy of @b, added to @tree */
+/* Adds a copy of @b to a tree, unless an equal block is there. Return: the block in the tree */
 static struct block *add_block(struct blocks *l, void **tree, const struct block *b,
 			       int (*cmp)(const void *, const void *))
 {
@@ -166,7 +166,7 @@ static struct block *blocks_sorted(const struct blocks *l, size_t *nr)
 	return b;
 }
 
-/* Sites, where a program allocates: whole stacks, or the most telling call of each */
+/* Sites, where a program allocates: a site is a whole stack, or the call that represents stacks */
 
 /* Number of classes of idle memory, by the minimum time since its last use */
 #define ESTIMATE_IDLE	2
@@ -373,7 +373,7 @@ static struct place **sites_sorted(struct sites *s, size_t *nr)
 	return p;
 }
 
-/** sites_free() - free a set; prints which files had no names */
+/** sites_free() - free a set; report files without names */
 static void sites_free(struct sites *s)
 {
 	struct place **p = s->places.base;
@@ -459,8 +459,8 @@ static void add_owner(const struct owner *o, const struct part *p, __u64 interva
 	/* samples may represent more bytes than the part has */
 	double mine = fmin(o->bytes, size), scale = o->bytes / mine;
 	/*
-	 * at least, other sites own as many of the used bytes as they can; at most, this site owns
-	 * all
+	 * lower bound: other sites own as many of the used bytes as they can;
+	 * upper bound: this site owns as many of them as it can
 	 */
 	double less = scale * (p->share * mine - fmax(0, used - (size - mine)));
 	double more = scale * (fmin(mine, used) - p->share * mine);
@@ -479,7 +479,7 @@ static void add_owner(const struct owner *o, const struct part *p, __u64 interva
 	}
 }
 
-/* Adds a part. @b: the samples from the first one on that ends after the start of the part */
+/* Adds a part. @b: the first sample that ends after the start of the part, and later samples */
 static void add_part(const struct block *b, size_t nr, const struct part *p,
 		     const struct snapshot *s, struct sorted *owners, struct sites *sites)
 {
@@ -537,8 +537,8 @@ static void estimate_add(const struct block *b, size_t nr, const struct snapshot
 }
 
 /*
- * Returns the interval of an estimate that is a sum of few samples of @unit bytes each: Garwood's
- * interval of a Poisson count, as approximated by Wilson and Hilferty
+ * Return: the interval of an estimate that is a sum of samples of @unit bytes each. This is
+ * Garwood's interval of a Poisson count, in the approximation of Wilson and Hilferty
  */
 static struct bounds poisson(double bytes, double unit)
 {
@@ -788,7 +788,7 @@ static void take_snapshot(struct report *rp, const struct wsmon_rec_snapshot *re
 	fine_snapshot(v->fine, rec, take_part, s);
 }
 
-/* Takes a TARGET record. It is unknown yet whether a newly executed program loads the library */
+/* Takes a TARGET record. Whether a newly executed program will load the library is unknown */
 static void take_target(struct view *v, const struct wsmon_rec_target *rec)
 {
 	struct process *p = process(v, rec->pid);
@@ -872,7 +872,7 @@ static struct interval rounded(double bytes, struct bounds b)
 	return (struct interval){ bytes + 0.5, b.low + 0.5, b.high + 0.5 };
 }
 
-/* Memory cannot be known as idle for longer than it was watched */
+/* Return: the estimate of class @i; unknown if the class is idle for longer than was watched */
 static struct interval idle(const struct view *v, const struct site *s, unsigned int i)
 {
 	if (v->watched_ns < estimate_idle_ns[i])

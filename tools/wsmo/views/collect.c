@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* collect.c - data that several views keep of a recording: sizes, names, the group */
+/* collect.c - data of a recording that several views keep: sizes, names, the group */
 #include <stdlib.h>
 #include <string.h>
 

@@ -51,7 +51,8 @@ static void join(struct heatmap *h, size_t i)
 }
 
 /*
- * Return: cost of joining a section and the section below, which hides details and the gap between
+ * Return: cost of joining a section with the section below it: the bytes of the smaller one, whose
+ * details are hidden, plus the gap between them
  */
 static __u64 join_cost(const struct section *b)
 {
@@ -108,7 +109,7 @@ static unsigned int fit(struct heatmap *h, unsigned int max, __u64 line_bytes)
 	return nr_folds;
 }
 
-/* Gives each further line to the section whose lines represent the most bytes */
+/* Gives each remaining line to the section in which a line represents the most bytes */
 static void share_lines(struct heatmap *h, unsigned int lines)
 {
 	size_t i, best;
@@ -178,7 +179,7 @@ struct span {
 	double begin, end;
 };
 
-/* Gets the part of a time interval that is on the map. Return: false if there is none */
+/* Gets the part of a time interval that is on the map. Return: false if no part is */
 static bool clip_time(const struct heatmap *h, __u64 from_ns, __u64 to_ns, struct span *s)
 {
 	double scale = h->columns / (double)(h->to_ns - h->from_ns);
@@ -306,7 +307,7 @@ static void heatmap_free(struct heatmap *h)
  * The heatmaps of a recording's targets, made in two readings
  */
 
-#define MAPS_MAX	1024	/* in one recording */
+#define MAPS_MAX	1024	/* maps of one recording */
 
 struct maps *maps_new(struct report *rp, const struct maps_options *options)
 {

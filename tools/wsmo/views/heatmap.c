@@ -2,8 +2,9 @@
 /*
  * heatmap.c - "wsmo report heatmap": which addresses were accessed when
  *
- * The file is read twice, because the addresses of a cell depend on all memory that is ever mapped.
- * So the memory used depends on the size of the map, not on the length of the file.
+ * The file is read twice: the first time for all ranges that were ever mapped, which determine the
+ * addresses of a cell, the second time for the cells. So the view's memory depends on the size of
+ * the map, not on the length of the file.
  */
 #include <errno.h>
 #include <math.h>
@@ -137,7 +138,7 @@ static void sgr(FILE *f, const struct shades *s, bool back, int l)
 	}
 }
 
-/* Print one character; set colours only where they change */
+/* Prints a character for one or two cells, and escape codes if the colours change */
 static void put_cell(FILE *f, const struct shades *s, int upper, int lower, int *was)
 {
 	bool swap = upper == NOT_MAPPED && lower != NOT_MAPPED;

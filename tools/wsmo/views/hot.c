@@ -56,7 +56,7 @@ TABLE(hot_table, "hot",
 
 struct row {
 	__u32 pid;
-	double seconds;		/* of the target, over all its programs */
+	double seconds;		/* duration of the target's snapshots, of all its programs */
 	const struct hot_cell *cell;
 };
 

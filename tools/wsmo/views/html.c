@@ -39,7 +39,7 @@ ASSET(html_uplot_licence, "third_party/uplot/LICENSE");
  * JSON for the page
  */
 
-/* Prints JSON inside a page, where no part of it may look like a tag */
+/* Prints JSON inside a page; escapes it, so that no part looks like a tag */
 static void put_safely(const char *json)
 {
 	for (; *json; json++) {
@@ -165,7 +165,7 @@ static void put_sizing(struct wsmon_curves *cs, const struct slowdown *s)
 }
 
 /*
- * Who touched memory
+ * Threads and functions that accessed memory
  */
 
 #define WHO_ROWS		30
@@ -251,7 +251,7 @@ static void put_who(struct who *w)
  * @peaks:	the view peaks
  * @hot:	the view hot
  * @hot_options: options of the view hot
- * @who:	who touched memory
+ * @who:	threads and functions that accessed memory
  */
 struct html {
 	struct maps *maps;

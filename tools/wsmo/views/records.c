@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* records.c - "wsmo report records": which types of records a recording is made of */
+/* records.c - "wsmo report records": number and size of the records of each type */
 #include <stdlib.h>
 
 #include "core/cli.h"
@@ -7,7 +7,7 @@
 #include "libwsmon/sorted.h"
 #include "report.h"
 
-#define TYPES_MAX	1024	/* of a forged file */
+#define TYPES_MAX	1024	/* types; a forged file may have many */
 
 struct records_row {
 	__u32 type;	/* first, for order_u32() */
