@@ -64,8 +64,8 @@ bad(const struct scheme_file *f, const char *at, const char *fmt, ...)
 }
 
 /*
- * Parses "null", "min" and "max". "null" leaves the bound open. In any column, "min" is the smallest
- * and "max" the greatest value, as in DAMON: "min max" is open, "min min" is 0.
+ * Parses "null", "min" and "max". "null" leaves the bound open. In any column, "min" is the
+ * smallest and "max" the greatest value, as in DAMON: "min max" is open, "min min" is 0.
  * @greatest: gets true for the greatest value, false for the smallest
  * Return: false if @word is another word
  */

@@ -20,7 +20,7 @@
 #include "core/options.h"
 #include "live/session.h"
 
-/* An option of the kernel's configuration, and its meaning if set or not */
+/* An option of the kernel's configuration. @with, @without: its meaning if it is set, or is not */
 struct kconfig {
 	const char *option, *name, *with, *without;
 	bool set;
@@ -35,10 +35,10 @@ static struct kconfig options_used[] = {
 	  "no CONFIG_TRANSPARENT_HUGEPAGE: nothing to do", false },
 };
 
-/* Looks the options up in a file; Return: 0, or -1 if it cannot be read */
+/* Looks up the options in a file. Return: 0, or -1 if the file cannot be read */
 static int read_kconfig(const char *path)
 {
-	gzFile f = gzopen(path, "re");	/* plain files, too */
+	gzFile f = gzopen(path, "re");	/* also reads files that are not compressed */
 	char line[512];
 	int lines = 0;
 	size_t i;
@@ -58,7 +58,7 @@ static int read_kconfig(const char *path)
 	return lines ? 0 : -1;
 }
 
-/* DKMS signs modules with the key of this certificate, which has to be enrolled */
+/* Certificate of the key with which DKMS signs modules; it has to be enrolled */
 #define DKMS_CERTIFICATE "/var/lib/dkms/mok.pub"
 
 enum enrolment {
@@ -70,12 +70,12 @@ enum enrolment {
 };
 
 /**
- * struct installed - the module for the running kernel, as it is on disk
- * @path:	the file, "" if there is none
- * @signer:	who signed it, "" if nobody
+ * struct installed - the module on disk for the running kernel
+ * @path:	the file; "": none
+ * @signer:	name of the signer; "": not signed
  * @srcversion:	checksum of its sources
- * @dkms:	"wsmon/VERSION" if DKMS has its sources, else ""
- * @headers:	the kernel's headers are there; DKMS needs them
+ * @dkms:	"wsmon/VERSION" if DKMS has the sources, else ""
+ * @headers:	the kernel's headers, which DKMS needs, are installed
  */
 struct installed {
 	char path[PATH_MAX];
@@ -85,13 +85,13 @@ struct installed {
 	bool headers;
 };
 
-/* shim's variables, as the kernel and efivarfs give them; the latter begin with flags */
+/* Variables of shim, from the kernel and from efivarfs; files of efivarfs begin with flags */
 #define SHIM_GUID	"-605dab50-e046-4300-abb6-3dd810dd8b23"
 #define MOK_KERNEL	"/sys/firmware/efi/mok-variables/MokListRT"
 #define MOK_ENROLLED	"/sys/firmware/efi/efivars/MokListRT" SHIM_GUID
 #define MOK_WAITING	"/sys/firmware/efi/efivars/MokNew" SHIM_GUID
 
-/* Reads the file @root@name; Return: how many bytes, 0 if there is none */
+/* Reads the file @root@name. Return: number of bytes; 0 if there is no such file */
 static size_t slurp(const char *root, const char *name, char *data, size_t size)
 {
 	char path[PATH_MAX];
@@ -102,7 +102,7 @@ static size_t slurp(const char *root, const char *name, char *data, size_t size)
 	return len < 0 ? 0 : len;
 }
 
-/* Reads the first line of @root@name; Return: false and "" if there is none */
+/* Reads the first line of the file @root@name. Return: false, and @line "", if there is none */
 static bool first_line(const char *root, const char *name, char *line, size_t size)
 {
 	size_t len = slurp(root, name, line, size);
@@ -143,7 +143,7 @@ static enum enrolment installed_enrolment(const char *root)
 	return ENROL_MISSING;
 }
 
-/* Asks modinfo for @field: it also unpacks compressed modules */
+/* Reads @field of a module by modinfo, which also reads compressed modules */
 static void modinfo(char *path, char *field, char *value, int size)
 {
 	char name[] = "modinfo", option[] = "-F", env[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
@@ -162,7 +162,7 @@ static void modinfo(char *path, char *field, char *value, int size)
 	spawned = !posix_spawn(&pid, "/sbin/modinfo", &actions, NULL, argv, envp);
 	posix_spawn_file_actions_destroy(&actions);
 	close(fd[1]);
-	/* one line comes in one piece */
+	/* a pipe passes on a short line as a whole */
 	n = read(fd[0], value, size - 1);
 	value[n > 0 ? n : 0] = '\0';
 	value[strcspn(value, "\n")] = '\0';
@@ -171,7 +171,7 @@ static void modinfo(char *path, char *field, char *value, int size)
 		waitpid(pid, NULL, 0);
 }
 
-/* depmod's list has a line for each module, "PATH: WHAT IT NEEDS" */
+/* Finds the module in modules.dep, which has a line "PATH: DEPENDENCIES" for each module */
 static void find_file(const char *modules, char *path, size_t size)
 {
 	char list[PATH_MAX], line[8192];
@@ -271,7 +271,7 @@ static void report(struct check *c, const char *name, bool needed,
 	});
 }
 
-/* Says how to install the module */
+/* Explains how to install the module */
 static void explain_not_installed(const struct installed *in, char *detail, size_t size)
 {
 	struct utsname uts;
@@ -290,7 +290,7 @@ static void explain_not_installed(const struct installed *in, char *detail, size
 			 uts.release, in->dkms, in->dkms);
 }
 
-/* For a kernel that rejects unsigned modules: is the module signed with a key it knows? */
+/* Checks the module's signature, for a kernel that rejects unsigned modules */
 static void check_signature(struct check *c, const struct installed *in)
 {
 	static const struct {
@@ -327,7 +327,7 @@ static void check_signature(struct check *c, const struct installed *in)
 	report(c, "signature", true, about[state].state, about[state].detail);
 }
 
-/* Return: is it loaded? */
+/* Return: true if the module is loaded */
 static bool check_module(struct check *c)
 {
 	char path[PATH_MAX], detail[512], loaded[64];
@@ -352,7 +352,7 @@ static bool check_module(struct check *c)
 	return false;
 }
 
-/* Lockdown comes with Secure Boot. A signed module works under it; debugfs does not. */
+/* Checks for lockdown, which Secure Boot turns on: signed modules work then, debugfs does not */
 static void check_lockdown(struct check *c)
 {
 	char modes[128];
@@ -368,7 +368,7 @@ static void not_permitted(struct check *c)
 	report(c, "access", true, MISSING, "not permitted; run it as root: sudo wsmo check");
 }
 
-/* Return: is there a device? */
+/* Return: true if the device exists */
 static bool check_device(struct check *c)
 {
 	char path[PATH_MAX];
@@ -454,7 +454,7 @@ static void check_kernel(struct check *c)
 	}
 }
 
-/* Since Linux 6.17 DAMON may watch all memory from boot on */
+/* Checks for other samplers: since Linux 6.17 DAMON may watch all memory from boot on */
 static void check_others(struct check *c)
 {
 	char enabled[4];

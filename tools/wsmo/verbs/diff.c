@@ -24,20 +24,20 @@
 #include "wsmon.h"
 
 /*
- * The mean of a series, and how far it may be from the true one
+ * The mean of a series, and its variance
  *
- * Values of neighbouring moments are correlated, so their variance does not show how exact
- * their mean is. The means of long batches of moments are nearly independent (Schmeiser,
- * "Batch size effects in the analysis of simulation output", Operations Research, 1982: 10
- * to 30 batches are enough). The memory used does not grow with the series.
+ * Values of neighbouring moments are correlated, so the variance of the values does not tell the
+ * variance of their mean. But the means of long batches of moments are nearly independent
+ * (Schmeiser, "Batch size effects in the analysis of simulation output", Operations Research, 1982:
+ * 10 to 30 batches are enough). Batches take the same memory however long the series is.
  */
 
 #define BATCHES		32
 
 /**
- * struct moments - how the series of a recording are divided
- * @nr:		moments so far
- * @length:	moments of a batch: a power of two
+ * struct moments - the division of a recording's series into batches
+ * @nr:		number of moments so far
+ * @length:	moments in a batch, a power of two
  */
 struct moments {
 	__u64 nr;
@@ -45,9 +45,9 @@ struct moments {
 };
 
 /**
- * struct batches - a series; if zeroed, its value was 0 at all moments so far
- * @sum:	sums of the values, of each batch
- * @sampled:	sum of the squares of half the 95 % intervals of the values
+ * struct batches - a series; if zeroed, a series whose value was 0 at all moments so far
+ * @sum:	for each batch, the sum of its values
+ * @sampled:	sum of the squared half-widths of the values' 95 % intervals
  */
 struct batches {
 	double sum[BATCHES];
@@ -57,8 +57,8 @@ struct batches {
 /**
  * struct estimate - a mean
  * @mean:	the mean
- * @variance:	of @mean: in time, and of sampling; infinite if there are too few moments
- * @in_time:	the first part of that
+ * @variance:	variance of @mean: @in_time plus that of sampling; infinite with too few moments
+ * @in_time:	variance of @mean by changes over time
  * @freedom:	degrees of freedom of @in_time
  */
 struct estimate {
@@ -70,7 +70,7 @@ struct estimate {
 
 #define FREEDOM_MAX	1000
 
-/* Halve the number of batches, before a moment for which there is no room */
+/* Join pairs of batches, to make room for a further moment */
 static void batches_fold(struct batches *b)
 {
 	int i;
@@ -79,7 +79,7 @@ static void batches_fold(struct batches *b)
 		b->sum[i] = i < BATCHES / 2 ? b->sum[2 * i] + b->sum[2 * i + 1] : 0;
 }
 
-/* Add to the value of the last moment; @half is half its 95 % interval */
+/* Add to the value of the last moment. @half: half-width of the 95 % interval of @value */
 static void batches_add(struct batches *b, const struct moments *m, double value, double half)
 {
 	b->sum[(m->nr - 1) / m->length] += value;
@@ -88,13 +88,13 @@ static void batches_add(struct batches *b, const struct moments *m, double value
 
 /*
  * Estimate the mean
- * @apart: values that are this many moments apart have independent errors
+ * @apart: sampling errors of values this many moments apart are independent
  */
 static struct estimate batches_estimate(const struct batches *b, const struct moments *m,
 					double apart)
 {
 	struct estimate e = { .variance = INFINITY, .in_time = INFINITY };
-	/* batches must be longer than errors are correlated; a file may claim any value */
+	/* a batch must be at least @apart long; a file may contain any @apart */
 	unsigned int join = fmin(BATCHES, fmax(1, ceil(apart / m->length)));
 	unsigned int nr = m->nr / m->length / join, i, j;
 	double mean = 0, squares = 0;
@@ -128,11 +128,11 @@ static unsigned int estimates_freedom(const struct estimate *a, const struct est
 	double parts = a->in_time * a->in_time / a->freedom + b->in_time * b->in_time / b->freedom;
 	double freedom = sum * sum / parts;
 
-	/* NaN if nothing varied: then the maximum, too */
+	/* if nothing varied, @freedom is NaN, which is not below the maximum */
 	return freedom < FREEDOM_MAX ? fmax(1, freedom) : FREEDOM_MAX;
 }
 
-/* Two recordings, divided alike */
+/* Two recordings, and their working sets by the same rows */
 
 /** enum diff_by - the kind of rows beside the total */
 enum diff_by {
@@ -144,10 +144,10 @@ enum diff_by {
 
 /**
  * struct diff_row - a part of the memory, in both recordings
- * @name:	its name; NULL for the total
- * @of:		its working set in each
- * @now:	its size at the moment being read: [1] of the group, [0] sum over targets
- * @half2:	squares of half the intervals of @now
+ * @name:	name of the part; NULL: the total
+ * @of:		its working set in each recording
+ * @now:	its size at the moment being read: [0] sum over targets, [1] the group's
+ * @half2:	squared half-widths of the intervals of @now
  */
 struct diff_row {
 	const char *name;
@@ -160,11 +160,11 @@ struct diff_row {
  * @moments:	its moments
  * @window_us:	window of the working sets
  * @aggr_us:	aggregation interval
- * @apart:	distance of moments with independent errors
- * @what:	the cgroup, or the program of the first process
+ * @apart:	sampling errors of values this many moments apart are independent
+ * @what:	path of the cgroup, or name of the first process's program
  * @processes:	number of processes
- * @real_ns:	when it began, in nanoseconds since 1970
- * @first_ns, @last_ns: its first and last moment
+ * @real_ns:	start of the recording, in nanoseconds since 1970
+ * @first_ns, @last_ns: the first and the last moment
  */
 struct diff_side {
 	struct moments moments;
@@ -176,10 +176,10 @@ struct diff_side {
 };
 
 /**
- * struct diff - both of them
+ * struct diff - both recordings
  * @by:		the kind of rows
  * @side:	the recordings
- * @at:		index of the one being read
+ * @at:		index of the recording being read
  * @rows:	struct diff_row *, by name
  * @total:	all memory
  * @too_many:	rows were left out
@@ -210,7 +210,7 @@ static int compare_names(const void *x, const void *y)
 	return strcmp((*a)->name, (*b)->name);
 }
 
-/* Return: the row of that name; NULL if there is no room */
+/* Return: the row with a name, which may be new; NULL if there is no room */
 static struct diff_row *find_row(struct diff *d, const char *name)
 {
 	struct diff_row key = { .name = name }, *row = &key;
@@ -291,7 +291,7 @@ static void add_size(struct diff *d, const struct wsmon_wss_row *w)
 		add(&d->total, w->group, w->bytes, half);
 	else if (d->by == DIFF_CLASS)
 		add(find_row(d, class_name(w->class)), w->group, w->bytes, half);
-	/* a group has no figures of its processes: use the same ones in both sums */
+	/* the group's record has no figures of processes: use the targets' figures in both sums */
 	if (w->class == WSMON_CLASS_ALL && d->by == DIFF_PROCESS && !w->group) {
 		struct diff_row *row = find_row(d, collect_comm(&d->names, w->pid));
 
@@ -341,7 +341,7 @@ static void add_snapshot(struct diff *d, const struct wsmon_rec_snapshot *s)
 		add_region(d, s->pid, &s->regions[i]);
 }
 
-/* Begin to read recording 0 or 1; @window_us 0 is the shortest */
+/* Begin to read recording @at, 0 or 1. @window_us: the window; 0: the shortest */
 static void diff_begin(struct diff *d, int at, struct wsmon_reader *reader, __u64 window_us)
 {
 	const struct wsmon_attrs *attrs = &reader->header.attrs;
@@ -359,7 +359,7 @@ static void diff_begin(struct diff *d, int at, struct wsmon_reader *reader, __u6
 	side->moments.length = 1;
 }
 
-/* Notes what was recorded: of a command the program it executes, not the shell before that */
+/* Notes the cgroup, or the first process's last program: a command may begin as a shell */
 static void note_what(struct diff_side *side, const struct wsmon_record *rec)
 {
 	const struct wsmon_rec_target *target = (const void *)rec;
@@ -376,7 +376,6 @@ static void note_what(struct diff_side *side, const struct wsmon_record *rec)
 		text_clean(side->what, sizeof(side->what), target->comm);
 }
 
-/* Take any record */
 static void diff_record(struct diff *d, const struct filter *filter, const struct wsmon_record *rec)
 {
 	struct wsmon_wss_row row;
@@ -393,7 +392,7 @@ static void diff_record(struct diff *d, const struct filter *filter, const struc
 		add_size(d, &row);
 }
 
-/* The recording was read */
+/* End a recording, after its last record */
 static void diff_end(struct diff *d)
 {
 	end_moment(d);
@@ -415,7 +414,7 @@ static void diff_free(struct diff *d)
 	free(row);
 }
 
-#define P	0.05	/* of 95 % intervals */
+#define P	0.05	/* probability that a 95 % interval is wrong */
 
 struct diff_cells {
 	const char *by, *name;
@@ -445,7 +444,7 @@ TABLE(diff_table, "diff",
 /**
  * struct job - the command line, and the results
  * @file:	the recordings
- * @fail_above:	share of A's total that no row may grow by; negative without --fail-above
+ * @fail_above:	maximum growth of a row, as a part of A's total; negative without --fail-above
  * @top:	number of rows beside the total
  * @rp:		reads the recordings
  * @diff:	their working sets
@@ -537,7 +536,7 @@ static void estimate_row(const struct job *job, const struct diff_row *row, stru
 	line->change = line->of[1].mean - line->of[0].mean;
 }
 
-/* Half the interval of a row's change */
+/* Half-width of the interval of a row's change, which is wrong with probability @p */
 static double half_width(const struct line *l, double p)
 {
 	double variance = l->of[0].variance + l->of[1].variance;
@@ -548,9 +547,10 @@ static double half_width(const struct line *l, double p)
 }
 
 /*
- * Is it certain that a row grew by more than --fail-above of the total? Tests of several @rows
- * (Bonferroni) together are as rarely wrong as one interval. The errors of a row and of the
- * total may be correlated, so standard errors are added, not variances.
+ * Is it certain that a row grew by more than --fail-above of the total? Each of several @rows is
+ * tested with P / @rows, so that all tests together are wrong as seldom as one interval
+ * (Bonferroni). The errors of a row and of the total may be correlated, so standard errors are
+ * added, not variances.
  */
 static bool is_above(const struct job *job, const struct line *l, const struct line *total,
 		     size_t rows)
@@ -560,7 +560,7 @@ static bool is_above(const struct job *job, const struct line *l, const struct l
 
 	grown.of[0].variance = pow(sqrt(l->of[0].variance) +
 				   job->fail_above * sqrt(total->of[0].variance), 2);
-	/* its part in time grows likewise, for the degrees of freedom */
+	/* estimates_freedom() needs @in_time, too: add it in the same way */
 	grown.of[0].in_time = pow(sqrt(l->of[0].in_time) +
 				  job->fail_above * sqrt(total->of[0].in_time), 2);
 	return job->fail_above >= 0 && l->change - half_width(&grown, P / rows) > limit;

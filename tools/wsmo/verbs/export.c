@@ -26,8 +26,8 @@
 /*
  * "wsmo export chrome": counters of the Trace Event Format
  *
- * Each class and window has three counters, the estimate and the ends of its
- * interval, as viewers would stack or split the values of one counter.
+ * Each class and window has three counters: the estimate and the ends of its interval. As three
+ * values of one counter, viewers would stack or split them.
  */
 
 static void chrome_begin(struct report *rp)
@@ -54,7 +54,7 @@ static void counter(const struct report *rp, __u64 time_ns, __u32 pid,
 	       name, pid, filter_time(&rp->filter, time_ns) * 1e6, bytes);
 }
 
-/* The total of a group belongs to no process */
+/* Prints a working set; the total of a group belongs to no process */
 static void working_set(const struct report *rp, const struct wsmon_wss_row *w)
 {
 	char window[UNITS_LEN], name[96];
@@ -146,29 +146,29 @@ static const struct report_view export_chrome = {
 };
 
 /*
- * "wsmo export damo": what "damo report" reads
+ * "wsmo export damo": the input of "damo report"
  *
- * damo's record is a JSON array with an object for each target, which has all its snapshots.
- * So the snapshots of each target are collected in a temporary file first. DAMON's nr_accesses
- * is the number of sampling rounds that found a region accessed: freq times the number of
- * rounds. DAMON has no share of pages.
+ * damo's record is a JSON array with an object for each target, which has all its snapshots. So the
+ * snapshots of each target are first collected in a temporary file. DAMON's nr_accesses is
+ * the number of sampling rounds that found a region accessed: freq times the number of rounds.
+ * DAMON has no share of pages.
  *
- * The output is compressed by zlib, as damo's own records are: damo asks file(1),
+ * The output is compressed by zlib, as damo's own records are: damo recognizes records by file(1),
  * which does not recognize large JSON.
  *
- * Ages are in microseconds. The age in intervals is always 0, or damo's heatmap would extend
- * each snapshot back by its age, over the snapshots before it.
+ * Ages are in microseconds. The age in intervals is always 0: otherwise damo's heatmap would extend
+ * each snapshot back by its age, over earlier snapshots.
  */
 
-#define FILES_MAX	256	/* an open file each */
+#define FILES_MAX	256	/* targets, each with an open file */
 
 /**
  * struct damo_target - a target's snapshots
  * @pid:	the target
- * @snapshots:	their JSON
- * @nr:		how many
- * @open:	the last snapshot is not ended
- * @regions:	regions in it so far
+ * @snapshots:	temporary file with their JSON
+ * @nr:		number of snapshots
+ * @open:	the last snapshot has no end yet
+ * @regions:	number of regions in the last snapshot so far
  * @bytes:	bytes of these regions
  */
 struct damo_target {
@@ -300,7 +300,7 @@ static int deflate_close(void *cookie)
 	return deflateEnd(cookie);
 }
 
-/* Opens a stream that compresses to standard output; closing it writes the end */
+/* Opens a stream that compresses to standard output; fclose() writes the end of the output */
 static FILE *open_deflate(z_stream *z)
 {
 	FILE *out = NULL;
@@ -323,7 +323,7 @@ static void put_target(struct report *rp, struct damo_target *t, FILE *out)
 		"\"intervals\":{\"sample_us\":%llu,\"aggr_us\":%llu,\"ops_update_us\":%llu},\n"
 		"\"target_id\":%u,\"snapshots\":[\n", d->attrs.sample_us,
 		d->attrs.aggr_us, d->attrs.update_us, t->pid);
-	/* an earlier write may have failed, even if there is room again now */
+	/* ferror(): an earlier write may have failed, even if the disk has room again */
 	if (fflush(t->snapshots) || ferror(t->snapshots) || fseek(t->snapshots, 0, SEEK_SET)) {
 		msg("cannot write a temporary file: %s", strerror(errno ?: EIO));
 		rp->failed = true;
@@ -371,9 +371,9 @@ static const struct report_view export_damo = {
  * struct export - the command line
  * @rp:		what to read, and the format
  * @file:	-o
- * @live:	export what is monitored now, not a recording
- * @interval_ns: how often
- * @fleet:	cgroups to watch, if it has a root
+ * @live:	export present figures, not a recording
+ * @interval_ns: time between two exports
+ * @fleet:	cgroups to watch; its root is NULL if there are none
  */
 struct export {
 	struct report rp;
@@ -398,7 +398,7 @@ static struct setting *add_setting(struct session *how, const char *key)
 	struct setting *set = &how->settings[how->nr_settings++];
 
 	set->key = key;
-	/* missing: if others watch the same cgroup, their settings count */
+	/* marked as missing: if another program watches the same cgroup, its settings count */
 	set->missing = "";
 	return set;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* mem.c - "wsmo mem": options, which processes, and what of them adds up */
+/* mem.c - "wsmo mem": options, the choice of processes, sums over them, and their growth */
 #include <dirent.h>
 #include <errno.h>
 #include <linux/kcmp.h>
@@ -59,7 +59,7 @@ static struct row *rows_get(struct rows *rows, const struct mem_process *p,
 	return row;
 }
 
-/* Find the row like another one; Return: NULL if there is none */
+/* Find the row with the keys of another row. Return: NULL if there is none */
 static const struct row *rows_find(const struct rows *rows, const struct row *like)
 {
 	struct row **found = tfind(like, &rows->tree, compare_row_keys);
@@ -69,7 +69,7 @@ static const struct row *rows_find(const struct rows *rows, const struct row *li
 
 /*
  * Add a mapping
- * @once:	bytes of it that are resident and were not counted before
+ * @once:	resident bytes of the mapping that were not counted before
  */
 static void row_add(struct row *row, const struct mem_process *p, const struct mem_mapping *m,
 		    __u64 once)
@@ -83,7 +83,7 @@ static void row_add(struct row *row, const struct mem_process *p, const struct m
 	row->last = p->pid;
 }
 
-/* Return: bytes of a kind in a row, each page once as far as that is known */
+/* Return: bytes of a kind in a row; each page counts once, if that is known */
 static __u64 row_bytes(const struct row *row, enum mem_bytes what)
 {
 	__u64 private = row->sum[MEM_PRIVATE];
@@ -102,7 +102,7 @@ static __u64 row_bytes(const struct row *row, enum mem_bytes what)
 	}
 }
 
-/* Return: bytes of a row in use; of several processes at most what is resident */
+/* Return: bytes of a row in use; for several processes, at most its resident bytes */
 static __u64 row_in_use(const struct row *row)
 {
 	__u64 resident = row_bytes(row, MEM_RESIDENT);
@@ -114,7 +114,6 @@ static void leave(void *row)
 {
 }
 
-/* Free them */
 static void rows_free(struct rows *rows)
 {
 	size_t i;
@@ -128,7 +127,7 @@ static void rows_free(struct rows *rows)
 	*rows = (struct rows) { .by = rows->by };
 }
 
-#define TOP	10	/* rows of a table among others */
+#define TOP	10	/* max. rows of a table, if several tables are printed */
 
 bool mem_wants(const struct mem *mem, const struct mem_process *p, const struct mem_mapping *m)
 {
@@ -189,7 +188,7 @@ static int list_cgroup(struct mem *mem, const char *cgroup)
 	return nr ? 0 : -1;
 }
 
-/* Is it a path within cgroups? A recording may have any text there */
+/* Is a text the path of a cgroup, without ".."? A recording may contain any text */
 static bool is_within(const char *path)
 {
 	const char *part = path;
@@ -204,7 +203,7 @@ static bool is_within(const char *path)
 	return true;
 }
 
-/* Lists the processes that are wanted, ascending; Return: 0, or -1 after a message */
+/* Lists the wanted processes, ascending. Return: 0, or -1 after a message */
 static int choose(struct mem *mem)
 {
 	struct pids *pids = &mem->pids;
@@ -213,7 +212,7 @@ static int choose(struct mem *mem)
 	int err = 0;
 
 	mem->named = pids->nr;
-	/* all processes: works also if no cgroups are in use here */
+	/* list all processes without cgroups, which may not be mounted */
 	if (mem->cgroup && !strcmp(mem->cgroup, "/"))
 		err = list_all(mem);
 	else if (mem->cgroup)
@@ -237,7 +236,7 @@ static int choose(struct mem *mem)
 	return 0;
 }
 
-/* Does a process use the memory of its parent, as after vfork() or clone(CLONE_VM)? */
+/* Has a process the address space of its parent, as after vfork() or clone(CLONE_VM)? */
 static bool is_parents(const struct mem *mem, const struct mem_process *p)
 {
 	return !*mem->root && p->parent > 1 &&
@@ -245,7 +244,7 @@ static bool is_parents(const struct mem *mem, const struct mem_process *p)
 	       bsearch(&p->parent, mem->pids.pid, mem->pids.nr, sizeof(__u32), order_u32);
 }
 
-/* Counts a process that could not be read; says why if it was named */
+/* Counts a process that could not be read; explains why if it was named with -p */
 static void not_read(struct mem *mem, __u32 pid, int err)
 {
 	if (err == -EACCES || err == -EPERM)
@@ -325,13 +324,13 @@ TABLE(mem_table, "mem",
 	COL(path, TEXT, 4, "FILE", OR_NULL,
 	    "the file, empty for memory without a name; null for several"));
 
-/* Return: a row's file as people see it, "[anon]" if there is none */
+/* Return: the path of a row to print; "[anon]" if it has none */
 static const char *mem_path(const char *path)
 {
 	return *path ? path : "[anon]";
 }
 
-/* Is it a row of all memory, or of a class, of a group whose working set is known? */
+/* Is a row the total, or a class, of a group whose working set is known? */
 static bool in_total(const struct mem *mem, const struct rows *rows, const struct row *row)
 {
 	return !(rows->by & (BY_PROCESS | BY_FILE)) && row->processes > 1 && !mem->classes &&
@@ -388,7 +387,7 @@ static double sort_key(const struct row *row, enum mem_sort sort)
 	}
 }
 
-/* The largest first, then the one that maps most, then in order of names */
+/* Orders by --sort, largest first, then by mapped bytes, then by name */
 static int compare_rows(const void *x, const void *y, void *sort)
 {
 	const struct row *a = *(struct row * const *)x, *b = *(struct row * const *)y;
@@ -408,7 +407,7 @@ static void mem_sort(const struct mem *mem, struct rows *rows)
 		qsort_r(rows->row, rows->nr, sizeof(struct row *), compare_rows, &sort);
 }
 
-/* @total: a first row for all, or NULL */
+/* @total: the total, printed first; NULL: none */
 static void print_table(struct mem *mem, struct rows *rows, const struct rows *total)
 {
 	const struct {
@@ -513,7 +512,7 @@ static void mem_print(struct mem *mem)
 #define BARS	30
 #define NAME	48
 
-/* Names a row; of a long path only the end, which says more than its beginning */
+/* Names a row; cuts off the beginning of a long path, as the end is more specific */
 static void name_row(char *name, size_t size, const struct rows *rows, const struct row *row)
 {
 	const char *path = row->path ? mem_path(row->path) : "";
@@ -556,7 +555,7 @@ static int mem_draw(const struct mem *mem, struct rows *rows)
 		double use = row->known ? row_in_use(row) : 0, rest = row_bytes(row, MEM_PRIVATE);
 		double shared = row_bytes(row, MEM_SHARED), of_shared;
 
-		/* it is unknown which kind is in use: assume private memory first */
+		/* it is unknown which kind of memory is in use: assume private memory first */
 		of_shared = use > rest ? use - rest : 0;
 		rest = use > rest ? 0 : rest - use;
 		shared = of_shared > shared ? 0 : shared - of_shared;
@@ -579,10 +578,10 @@ static int mem_draw(const struct mem *mem, struct rows *rows)
 }
 
 /*
- * "wsmo mem --growth TIME": what grows, and how fast
+ * "wsmo mem --growth TIME": which memory grows, and how fast
  *
- * A straight line is fitted to the memory that only the process has, in RAM or in swap,
- * by least squares. For memory that grows and shrinks again the interval includes 0.
+ * A straight line is fitted by least squares to the private memory of a row, in RAM or in swap. If
+ * the memory grows and shrinks again, the interval of the slope includes 0.
  */
 
 /* Number of readings */
@@ -611,9 +610,9 @@ TABLE(growth_table, "mem_growth",
 	COL(people, TEXT, 20, "GROWTH (95 % INTERVAL)", NOT_JSON | NOT_CSV, ""),
 	COL(path, TEXT, 4, "FILE", 0, "the file, empty for memory without a name"));
 
-/* A row and its readings; a reading without the row is 0 */
+/* A row and its readings; a reading in which the row is missing is 0 */
 struct series {
-	const struct row *row;	/* the first one */
+	const struct row *row;	/* in the last reading */
 	double y[READINGS];
 	double slope, half;
 };
@@ -634,7 +633,7 @@ static void add_reading(void *to, const struct mem_process *p, const struct mem_
 		row_add(rows_get(growing.to, p, m), p, m, 0);
 }
 
-/* Return: number of processes in the last reading; 0 if there are none any more */
+/* Return: number of processes in the last reading; 0 if all have ended */
 static __u64 read_all(struct mem *mem)
 {
 	const __u64 began = clock_now();
@@ -666,7 +665,7 @@ static int compare_keys(const void *x, const void *y)
 	return COMPARE(a->pid, b->pid) ?: COMPARE(a->class, b->class) ?: strcmp(a->path, b->path);
 }
 
-/* Rows with the greatest lower end of the slope first */
+/* Orders by the lower end of the slope's interval, largest first */
 static int compare_series(const void *x, const void *y)
 {
 	const struct series *a = x, *b = y;
@@ -694,7 +693,7 @@ static void fit(struct series *s, double quantile)
 	s->half = quantile * sqrt(rest / (READINGS - 2) / tt);
 }
 
-/* Fits a line to each row of the last reading, that is of processes that still run */
+/* Fits a line to each row of the last reading, which has only processes that still run */
 static void make_series(void)
 {
 	struct rows *last = &growing.rows[READINGS - 1];
@@ -763,7 +762,7 @@ static int mem_growth(struct mem *mem)
 	for (i = 0; i < growing.nr && (!mem->top || i < mem->top); i++) {
 		const struct series *s = &growing.series[i];
 
-		/* show people only rows that certainly grow */
+		/* in a table for people, print only rows that certainly grow */
 		if (people && s->slope - s->half <= 0)
 			break;
 		print_series(mem, t, s);
@@ -814,7 +813,7 @@ static int tables(struct mem *mem)
 		mem->table[i].by = by[i];
 	if (mem->by || mem->picture.file)
 		mem->table[0].by = mem->by ? mem->by : BY_CLASS;
-	/* within a process no page is counted twice */
+	/* rows of one process count no page twice; other rows, and the total for people, may */
 	mem->once = !(mem->by & BY_PROCESS) || mem->format == TABLE_HUMAN;
 	if (mem->once)
 		frames_begin(&mem->seen);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mem_pages.c - each page by its frame: counted once, whoever maps it, and with its flags
+ * mem_pages.c - pages by their frames: count each page once, and print pages with their flags
  *
- * Frames seen are marked by a bit for each frame of the machine: 32 KiB for a GiB of RAM, of which
- * only used parts take memory. Where frames cannot be read, as without root, proportional shares
- * replace them.
+ * A bitmap notes the frames that were seen. It takes up to 32 KiB for a GiB of RAM. Where frames
+ * cannot be read, as without root, proportional shares (PSS) are used instead.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -18,14 +17,14 @@
 #include "live/patience.h"
 #include "mem.h"
 
-#define ENTRIES		8192	/* read at once */
+#define ENTRIES		8192	/* entries read at once */
 
-/* No machine has frames above this: 2^52 bytes of addresses */
+/* All frames of a machine are below this number: physical addresses have up to 52 bits */
 #define FRAMES_MAX	(1ULL << 40)
 
 /*
- * Reading the pagemap of a mapping larger than SPARSE_SIZE would take seconds, as the kernel fills
- * in entries for absent pages. It is not worth it if less than 1 / SPARSE_SHARE is resident.
+ * Reading the pagemap of a mapping larger than SPARSE_SIZE would take seconds, because it also has
+ * entries for absent pages. So it is not read if less than 1 / SPARSE_SHARE is resident.
  */
 #define SPARSE_SHARE	1024
 #define SPARSE_SIZE	(64ULL << 30)
@@ -35,7 +34,7 @@
 /* Libraries are neighbours: read the entries of 8 MiB at once */
 #define AHEAD		(2048 * sizeof(__u64))
 
-/* Marks a frame as seen; Return: is it new? */
+/* Marks a frame as seen. Return: true if it was not seen before */
 static bool see(struct frames *f, __u64 frame)
 {
 	unsigned char bit = 1 << frame % 8;
@@ -63,8 +62,8 @@ static bool see(struct frames *f, __u64 frame)
 
 /*
  * Read the entries of a range of addresses
- * @ahead: bytes to read at once if there are fewer
- * @each:	gets some of the entries; returns false to end
+ * @ahead:	min. bytes to read at once, see patient_pread()
+ * @each:	called with some of the entries at a time; returns false to end
  * Return: 0, or -1 if some could not be read
  */
 static int pagemap_walk(struct patient *pagemap, __u64 start, __u64 end, size_t ahead,
@@ -109,7 +108,7 @@ static bool count_new(void *to, __u64 addr, const __u64 *entry, size_t nr)
 
 /*
  * Reading memory that was never written maps the zero page, or the huge zero page. pagemap shows
- * them like other pages, but smaps does not count them. So mark them as seen.
+ * these two like other pages, but smaps does not count them. So mark them as seen.
  */
 void frames_begin(struct frames *f)
 {
@@ -126,7 +125,7 @@ void frames_begin(struct frames *f)
 		(void)*(volatile char *)(m == (char *)huge ? m + HUGE_PAGE : m);
 		pagemap_walk(pagemap, (uintptr_t)m, (uintptr_t)m + 2 * HUGE_PAGE, 0, count_new, &c);
 	}
-	/* a kernel that hides frames says 0; no process can map frame 0 */
+	/* if the kernel hides frames, all frames read as 0, which no process can map */
 	f->known = c.pages && !(f->bits[0] & 1);
 	if (m != MAP_FAILED)
 		munmap(m, 2 * HUGE_PAGE);
@@ -164,7 +163,7 @@ void frames_free(struct frames *f)
 	*f = (struct frames) { 0 };
 }
 
-/* "wsmo mem --pages" and "--frames": which pages of a mapping are where, and their flags */
+/* "wsmo mem --pages" and "--frames": the state of each page, its frame and its flags */
 
 #define FLAGS_TEXT	256
 
@@ -205,10 +204,10 @@ TABLE(page_table, "mem_page",
 	    "``private`` or ``shared``, and the names of the kernel's flags"),
 	COL(path, TEXT, 4, "FILE", 0, "the file, empty for memory without a name"));
 
-/* A range of pages that are alike */
+/* A range of pages that differ in nothing that is printed; with --frames, frames are consecutive */
 struct run {
 	__u64 start, end;
-	__u64 entry;		/* of pagemap: only bits that count */
+	__u64 entry;		/* entry of pagemap: only bits that are compared */
 	__u64 frame;		/* of the first page */
 	__u64 flags, count;
 };
@@ -323,7 +322,7 @@ static void dump_mapping(void *to, const struct mem_process *p, const struct mem
 	d->p = p;
 	d->m = m;
 	d->run = (struct run) { .start = m->start, .end = m->start };
-	/* nothing is resident or swapped: no need to read the pagemap of a terabyte */
+	/* if nothing is resident or in swap, do not read the pagemap: it may cover terabytes */
 	if (!m->bytes[MEM_RESIDENT] && !m->bytes[MEM_SWAP]) {
 		d->run.end = m->end;
 	} else {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* mem_process.c - what is known of a process's memory: what is resident, and what in use */
+/* mem_process.c - the memory of a process: resident bytes, and bytes in use */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 #include "live/session.h"
 #include "mem.h"
 
-/* Mappings, and how much of each is resident: /proc/PID/smaps */
+/* Mappings and their resident bytes, from /proc/PID/smaps */
 
 /* A device of a file system */
 struct device {
@@ -44,7 +44,7 @@ int smaps_file(const struct mem_process *p, const char *name)
 	return openat(p->dir, name, O_RDONLY | O_CLOEXEC);
 }
 
-/* /proc/PID/stat: the name may have blanks and parentheses */
+/* Reads /proc/PID/stat; the name in it may contain blanks and parentheses */
 static void read_stat(struct mem_process *p)
 {
 	char text[512];
@@ -57,7 +57,7 @@ static void read_stat(struct mem_process *p)
 		p->parent = p->start = 0;
 }
 
-/* If the main thread has exited, uses the directory of a thread that has the memory */
+/* If the main thread has exited, uses the directory of another thread, which still has the mm */
 static void open_thread(struct mem_process *p)
 {
 	__u32 tid = proc_thread(p->pid);
@@ -107,7 +107,7 @@ void smaps_done(void)
 	devices.nr = 0;
 }
 
-/* Notes the file systems that a process sees. Unlike statfs() this cannot hang. */
+/* Notes the file systems in a process's mountinfo. Unlike statfs(), reading it cannot hang. */
 static void read_mounts(const struct mem_process *p)
 {
 	int fd = smaps_file(p, "mountinfo");
@@ -136,7 +136,7 @@ static bool begins_with(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* Is the file of a shared mapping on a tmpfs? Memory without a path of its own is. */
+/* Is a shared mapping on a tmpfs? Shared memory without a file of its own is, too. */
 static bool on_tmpfs(const struct mem_process *p, const struct maps *m)
 {
 	const struct device *found;
@@ -150,7 +150,7 @@ static bool on_tmpfs(const struct mem_process *p, const struct maps *m)
 	key.tmpfs = false;
 	if (!sorted_find(&devices, &key)) {
 		read_mounts(p);
-		/* if the device is not there, don't look for it again */
+		/* note a device that no mountinfo has, too: then it is not looked for again */
 		sorted_get(&devices, &key);
 	}
 	found = sorted_find(&devices, &key);
@@ -161,18 +161,19 @@ static bool on_tmpfs(const struct mem_process *p, const struct maps *m)
 struct walk {
 	const struct mem_process *p;
 	struct maps maps;
-	__u64 data_end;		/* end of the last .data, which .bss follows */
-	char data[MAPS_NAME];	/* file of that .data */
-	char file[MAPS_NAME];	/* the last file */
-	__u64 file_bytes;	/* bytes mapped of @file */
-	unsigned int files;	/* number of files; the first one is the program */
+	__u64 data_end;		/* end of the last mapping of .data; .bss begins there */
+	char data[MAPS_NAME];	/* file of this .data */
+	char file[MAPS_NAME];	/* file of the last mapping with a file */
+	__u64 file_bytes;	/* bytes mapped of @file so far */
+	unsigned int files;	/* number of files so far; the first file is the program */
 	char path[MAPS_NAME];
 	char line[512];
 };
 
 /*
- * Counts the bytes mapped of a file. The mapping after .data is .bss, possibly merged with other
- * memory: if it is larger than all mappings of a library, it does not count to the library.
+ * Counts the mapped bytes of a file, for classify(). The mapping after .data is .bss, possibly
+ * merged with other memory. If it is larger than all mappings of a library, it does not count as
+ * memory of the library.
  */
 static void note_file(struct walk *w)
 {
@@ -186,7 +187,7 @@ static void note_file(struct walk *w)
 	w->file_bytes += w->maps.end - w->maps.start;
 }
 
-/* Sorts a mapping as the module does (Documentation/reference/abi.rst) */
+/* Classifies a mapping as the module does (Documentation/reference/abi.rst) */
 static enum wsmon_class classify(struct walk *w, bool hugetlb)
 {
 	const struct maps *m = &w->maps;
@@ -214,7 +215,7 @@ static enum wsmon_class classify(struct walk *w, bool hugetlb)
 	return !strcmp(m->name, "[heap]") ? WSMON_CLASS_HEAP : WSMON_CLASS_ANON;
 }
 
-/* The lines of smaps that count, and the sums they are added to */
+/* The lines of smaps that are read, and the sums to which they are added */
 static const struct {
 	const char *key;
 	int to[2];
@@ -260,7 +261,7 @@ static void take_line(const char *line, __u64 *bytes)
 	}
 }
 
-/* Reads the values after the line of a mapping: keys begin with a capital, addresses do not */
+/* Reads the values of a mapping: their lines begin with a capital, the next mapping does not */
 static void read_values(struct walk *w, struct mem_mapping *m, bool *hugetlb)
 {
 	FILE *f = w->maps.file;
@@ -318,13 +319,13 @@ int smaps_read(const struct mem_process *p,
 }
 
 /*
- * What is in use, from a recording or a session that runs: the mean over the recording of the
- * memory that was accessed within an aggregation interval, by address
+ * Memory in use, by address: the mean of the share accessed within an aggregation interval, over a
+ * recording or some intervals of a running session
  */
 
 #define TARGETS_MAX	65536
 
-/* Intervals to wait for in a running session: of the first one only the end may come */
+/* Intervals to read of a running session; the first may be incomplete, because it began before */
 #define LIVE_INTERVALS	2
 #define LIVE_PATIENCE	(30 * NSEC_PER_SEC)
 
@@ -346,7 +347,7 @@ static void take_target(struct in_use *u, const struct wsmon_rec_target *rec)
 		memcpy(t->comm, rec->comm, sizeof(t->comm));
 }
 
-/* Of several windows the shortest counts, as it is the window of regions */
+/* Takes the working set of a group. Of several windows the shortest counts: regions have it, too */
 static void take_total(struct in_use *u, const struct wsmon_rec_total *rec)
 {
 	if (rec->class >= WSMON_NR_CLASSES || (u->window_us && rec->window_us > u->window_us))
@@ -404,7 +405,7 @@ int in_use_read(struct in_use *u, const char *file)
 	if (res == -EBADMSG)
 		msg("%s: %s", name, wsmon_error(r));
 	header = wsmon_header(r);
-	/* as nanoseconds since 1970, as the machine may have been rebooted since */
+	/* in nanoseconds since 1970, because the machine may have been rebooted meanwhile */
 	if (header)
 		u->last_ns += header->real_ns - header->mono_ns;
 	wsmon_close(r);
@@ -445,12 +446,12 @@ int in_use_live(struct in_use *u)
 		msg("the session has had no figures for %llu s", LIVE_PATIENCE / NSEC_PER_SEC);
 		res = -1;
 	}
-	/* processes that run now are those that were watched a moment ago */
+	/* a process that runs now is the process that was watched, as its pid was not reused */
 	u->last_ns = ~0ULL;
 	return res ? -1 : 0;
 }
 
-/* Return: when a process began, in nanoseconds since 1970 */
+/* Return: start time of a process, in nanoseconds since 1970 */
 static __u64 began(const struct mem_process *p)
 {
 	struct timespec real, boot;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * openmetrics.c - "wsmo export openmetrics": of a recording, of now, and of many cgroups
+ * openmetrics.c - "wsmo export openmetrics": of a recording, of a session, and of many cgroups
  *
- * Prometheus' text format, which node_exporter reads, declares counters by another name, and has
- * no units; "# EOF" is a comment in it.
+ * node_exporter reads Prometheus' text format. It declares counters by another name and has no
+ * units; "# EOF" is a comment in it.
  */
 #include <errno.h>
 #include <limits.h>
@@ -36,16 +36,16 @@
 #include "views/collect.h"
 
 /**
- * struct metrics_group - the group that a recording or session has a total of
- * @name:	what names it
- * @cgroup:	it is a cgroup, and @name its path
+ * struct metrics_group - the group of a recording or session, which has a total
+ * @name:	name of the group
+ * @cgroup:	the group is a cgroup, and @name its path
  */
 struct metrics_group {
 	const char *name;
 	bool cgroup;
 };
 
-/* The first ones are also families of cgroups */
+/* The first families also have samples of cgroups */
 #define FLEET_FAMILIES	3
 
 /* Families with a sample for each row; @classes: samples have a class and a window */
@@ -70,7 +70,7 @@ static const struct family {
 
 static bool prometheus;
 
-/* Write Prometheus' text format from now on, not OpenMetrics */
+/* Write Prometheus' text format from here on, not OpenMetrics */
 static void metrics_prometheus(void)
 {
 	prometheus = true;
@@ -144,11 +144,11 @@ static void family(const struct family *f, const struct wsmon_wss_rows *rows,
 
 /*
  * The families about working set sizes
- * @rows: rows of a series lie together, in the order of time
+ * @rows: rows by series, then by time
  * @names: struct wss_name
- * @group: the group, if there are rows of it
- * @mono_ns: when the recording began; 0 for figures of now, without a time
- * @real_ns: the same moment, since 1970
+ * @group: the group, if it has rows
+ * @mono_ns: start of the recording; 0: @rows are present figures, printed without a time
+ * @real_ns: start of the recording, since 1970
  */
 static void metrics_wss(const struct wsmon_wss_rows *rows, const struct sorted *names,
 			const struct metrics_group *group, __u64 mono_ns, __u64 real_ns)
@@ -159,7 +159,7 @@ static void metrics_wss(const struct wsmon_wss_rows *rows, const struct sorted *
 		family(&wss_families[i], rows, names, group, mono_ns, real_ns);
 }
 
-/* The family about resident sizes, otherwise the same */
+/* The family about resident sizes; arguments as of metrics_wss() */
 static void metrics_rss(const struct wsmon_wss_rows *rows, const struct sorted *names,
 			__u64 mono_ns, __u64 real_ns)
 {
@@ -167,11 +167,11 @@ static void metrics_rss(const struct wsmon_wss_rows *rows, const struct sorted *
 }
 
 /**
- * struct value - a sample of a series that is to be printed
+ * struct value - a sample of a series, to be printed
  * @name:	the target
- * @group:	group of peaks; WSMON_PEAK_GROUPS: counts peaks of all groups
- * @ms:		time since 1970; 0 is now, printed without a time
- * @value:	the latest value of that time
+ * @group:	the working set that peaks; WSMON_PEAK_GROUPS: all of them
+ * @ms:		time since 1970; 0: now, printed without a time
+ * @value:	the latest value at this time
  * @there:	@value is set
  */
 struct value {
@@ -198,7 +198,7 @@ static void put_value(const struct value *v)
 	putchar('\n');
 }
 
-/* Notes a value; of several with the same time the last one is printed */
+/* Notes a value; of several values with the same time the last is printed */
 static void next_value(struct value *v, __u64 ms, int value)
 {
 	if (v->ms != ms)
@@ -208,7 +208,7 @@ static void next_value(struct value *v, __u64 ms, int value)
 	v->there = true;
 }
 
-/* @offset_ns: from the records' clock to time since 1970; 0: figures of now */
+/* @offset_ns: time since 1970 minus time by the records' clock; 0: present figures */
 static void put_peaks(const struct events *ev, const struct wss_name *name,
 		      __u32 group, __s64 offset_ns)
 {
@@ -235,9 +235,9 @@ static void put_peaks(const struct events *ev, const struct wss_name *name,
 }
 
 /*
- * The number of peaks of the working set, and whether there is one
+ * The number of peaks of the working set, and whether a peak lasts
  * @names:	the targets
- * @mono_ns:	0 for peaks that last now; else as in metrics_wss(), each with its time
+ * @mono_ns:	as in metrics_wss()
  */
 static void metrics_peaks(const struct events *ev, const struct sorted *names,
 			  __u64 mono_ns, __u64 real_ns)
@@ -259,10 +259,10 @@ static void metrics_peaks(const struct events *ev, const struct sorted *names,
 
 /*
  * A family that has one sample
- * @name: with its unit, without "_total"
+ * @name: name with the unit, without "_total"
  * @unit: "seconds", or NULL
- * @counter: whether it only grows; a gauge otherwise
- * @root: its label of that name, or NULL
+ * @counter: true: a counter, which only grows; false: a gauge
+ * @root: value of the label "root"; NULL: none
  */
 static void metric_plain(const char *name, const char *unit, bool counter,
 			 const char *help, const char *root, double value)
@@ -277,7 +277,7 @@ static void metric_plain(const char *name, const char *unit, bool counter,
 	printf(" %.15g\n", value);
 }
 
-/* Whether monitoring runs, and what it costs; @root as in metric_plain() */
+/* Prints whether monitoring runs, and its cost; @root as in metric_plain() */
 static void metrics_running(const char *root, bool running, __u64 cpu_ns, __u64 lost)
 {
 	metric_plain("wsmon_monitoring", NULL, false, "Whether monitoring runs.", root, running);
@@ -287,14 +287,13 @@ static void metrics_running(const char *root, bool running, __u64 cpu_ns, __u64 
 		     "Records that found no room in the buffer since then.", root, lost);
 }
 
-/* Nothing follows */
 static void metrics_end(void)
 {
 	puts("# EOF");
 }
 
 /*
- * A recording. OpenMetrics wants all samples of a metric together, so rows are kept until the end.
+ * A recording. In OpenMetrics all samples of a metric stand together, so keep rows until the end.
  */
 
 struct metrics {
@@ -314,7 +313,7 @@ static void metrics_record(struct report *rp, const struct wsmon_record *rec)
 {
 	struct metrics *m = rp->data;
 
-	/* a metric keeps its labels, so the last name of a process counts */
+	/* the labels of a series must not change, so it has the last name of the process */
 	collect_record(&m->kept, &rp->filter, rec);
 	if (rec->type == WSMON_REC_PEAK && filter_wants(&rp->filter, rec))
 		events_add(&m->events, rec);
@@ -349,11 +348,11 @@ const struct report_view export_openmetrics = {
 	.end = metrics_done,
 };
 
-/* What is monitored now: --live */
+/* Present figures of a session: --live */
 
 /**
  * struct exporter - the session that began last, and its figures
- * @session:	its fd is -1 while none runs
+ * @session:	the session; its fd is -1 while no session runs
  * @live:	the figures
  * @written:	figures of this session were written
  */
@@ -406,7 +405,7 @@ static void print_now(const void *arg)
 }
 
 /*
- * Have metrics printed, so that @file has all of them or is as before
+ * Write metrics to a file in one step: @file has all of them, or stays as it was
  * @file: NULL for standard output
  * Return: 0, or -1 after a message
  */
@@ -417,18 +416,18 @@ static int export_write(const char *file, void (*print)(const void *arg), const 
 	print(arg);
 	metrics_end();
 	if (file)
-		/* the file is removed at the end: no need to sync it */
+		/* do not sync: the file is removed when the export ends */
 		return outfile_commit(false);
 	return fflush(stdout) || output_error() ? -1 : 0;
 }
 
-/* Return: when it is time after @now, each @interval_ns from @next_ns on */
+/* Return: the first time after @now that is a multiple of @interval_ns after @next_ns */
 static __u64 export_next(__u64 next_ns, __u64 now, __u64 interval_ns)
 {
 	return next_ns + (now - next_ns) / interval_ns * interval_ns + interval_ns;
 }
 
-/* Return: a file to poll for the signals that end it; -1 after a message */
+/* Return: a file to poll for the signals that end the export; -1 after a message */
 static int export_signals(void)
 {
 	sigset_t set;
@@ -493,20 +492,20 @@ int export_live(const char *file, __u64 interval_ns)
  * Many cgroups, watched in turns: --live --cgroups
  *
  * A session costs kernel memory, and all sessions share one CPU budget. So only some cgroups are
- * watched at once. If there are more, each is watched for one turn, and keeps the last figures of
- * it until its next turn.
+ * watched at once. If there are more cgroups, they take turns, and between its turns a cgroup keeps
+ * its last figures.
  */
 
 /**
  * struct watched - a cgroup and its figures
- * @of:		its session, that of its turn; @of.resident is 0 if unknown
+ * @of:		the session of the present turn; @of.resident is 0 if unknown
  * @rows:	last working set sizes that cover the longest window
- * @processes:	number of processes at that time
- * @time_ms:	that time, since 1970; 0: there are no figures yet
- * @began_ns:	beginning of the turn
- * @ended_ns:	end of the last turn, 0 before there was one
- * @refused:	the last attempt to watch it failed
- * @again:	try again, as there was a scan since then
+ * @processes:	number of processes at the time of @rows
+ * @time_ms:	time of @rows, since 1970; 0: there are no figures yet
+ * @began_ns:	start of the present or last turn
+ * @ended_ns:	end of the last turn; 0: none has ended
+ * @refused:	the last attempt to watch the cgroup failed
+ * @again:	a scan found the cgroup after the failed attempt: try again
  */
 struct watched {
 	struct cgroup_session of;
@@ -521,18 +520,18 @@ struct watched {
 
 /**
  * struct fleet - the cgroups
- * @o:		which cgroups are watched, and how
- * @filter:	which classes are printed
+ * @o:		options: which cgroups are watched, and how
+ * @filter:	classes to print
  * @list:	struct watched *, by path
  * @found:	number of cgroups with processes, @list.nr or more
  * @refused:	number of cgroups in @list that could not be watched
  * @open:	number of cgroups that are watched now
- * @fd:		readable when there is something to take
- * @cpu_ns:	CPU time of the turns that ended
- * @ended:	number of turns that ended
- * @lost:	records lost in them
- * @allowed_ns:	CPU time that turns could take until @allowed_at_ns
- * @look_ns:	when to look for cgroups again
+ * @fd:		readable when a session has records
+ * @cpu_ns:	CPU time of turns that have ended
+ * @ended:	number of turns that have ended
+ * @lost:	number of records lost in turns that have ended
+ * @allowed_ns:	CPU time that all turns together may take until @allowed_at_ns
+ * @look_ns:	time of the next scan for cgroups
  */
 struct fleet {
 	struct export_fleet o;
@@ -557,10 +556,10 @@ struct fleet {
 /* A turn lasts the longest window and this many aggregation intervals, which improve the figures */
 #define TURN_INTERVALS	4
 
-/* A turn without figures may last this many times as long */
+/* A turn that has no figures yet may last this many times as long */
 #define TURNS_PATIENCE	6
 
-/* Unused CPU time can be used within this time */
+/* CPU time that is not used within this time is lost */
 #define CREDIT		(10 * NSEC_PER_SEC)
 
 static struct watched *at(const struct fleet *f, size_t i)
@@ -598,7 +597,7 @@ static void drop_cgroup(struct fleet *f, size_t i)
 	cgroup_session_free(&w->of);
 }
 
-/* Return: the element of the list, NULL if there is none */
+/* Return: the cgroup with a path; NULL if the list does not have it */
 static struct watched *find_cgroup(const struct fleet *f, char *path)
 {
 	struct watched key = { .of.session.cgroup = path }, *k = &key, **w;
@@ -622,7 +621,7 @@ static void add_cgroup(struct fleet *f, const struct cgroup_below *c)
 	w->again = w->refused;
 }
 
-/* The largest first; a watched cgroup counts a quarter more, so that it stays */
+/* Orders by size, largest first. A watched cgroup counts a quarter more, to keep it if possible */
 static int by_size(const void *x, const void *y, void *arg)
 {
 	const struct cgroup_below *a = x, *b = y;
@@ -651,7 +650,7 @@ static int list_root(const struct fleet *f, struct cgroup_below **list, size_t *
 	return 0;
 }
 
-/* Looks for cgroups; Return: 0, or -1 if there is no such cgroup: then nothing is watched */
+/* Scans for cgroups. Return: 0; -1 if the root is no cgroup: then nothing is watched */
 static int look_for_cgroups(struct fleet *f)
 {
 	struct cgroup_below *list;
@@ -692,7 +691,10 @@ static bool has_figures(const struct watched *w)
 	return w->of.live.time_ns >= w->began_ns + longest_window_ns(w);
 }
 
-/* Is its turn over? On a busy machine first figures are late; without processes there are none */
+/*
+ * Is the turn of a cgroup over? A turn without figures lasts longer, because the first figures are
+ * late on a busy machine. It ends nevertheless, because a cgroup without processes has no figures.
+ */
 static bool is_over(const struct watched *w, __u64 now)
 {
 	const struct wsmon_attrs *a = &w->of.session.reader.header.attrs;
@@ -702,7 +704,7 @@ static bool is_over(const struct watched *w, __u64 now)
 	return now - w->began_ns > (has_figures(w) ? turn_ns : TURNS_PATIENCE * turn_ns);
 }
 
-/* Return: the cgroup that has waited longest; of those that never had a turn the largest */
+/* Return: the next cgroup: the largest that never had a turn, else the one that waited longest */
 static struct watched *next(const struct fleet *f)
 {
 	struct watched *best = NULL;
@@ -719,7 +721,7 @@ static struct watched *next(const struct fleet *f)
 	return best;
 }
 
-/* CPU time of all turns; a turn that goes on counts at least as much as the mean turn that ended */
+/* CPU time of all turns; a running turn counts at least the mean of turns that have ended */
 static __u64 cpu_taken(const struct fleet *f)
 {
 	__u64 usual = f->ended ? f->cpu_ns / f->ended : 0, sum = f->cpu_ns;
@@ -732,9 +734,9 @@ static __u64 cpu_taken(const struct fleet *f)
 }
 
 /*
- * May a turn begin? The module limits the CPU time of running sessions, but cannot spread the
- * beginning of a session over time. So turns wait until there is CPU time for that, unless all
- * cgroups can be watched at once.
+ * May a turn begin? The module limits the CPU time of running sessions, but a session takes much
+ * of its CPU time at once when it begins. So turns wait until CPU time is left, unless all cgroups
+ * can be watched at once.
  */
 static bool can_afford(const struct fleet *f, const struct watched *w)
 {
@@ -752,7 +754,7 @@ static void allow(struct fleet *f, __u64 now)
 		f->allowed_ns = most;
 }
 
-/* Return: the cgroup that is watched longest, NULL if its turn is not over */
+/* Return: the cgroup whose turn began first; NULL if this turn is not over */
 static struct watched *last(const struct fleet *f, __u64 now)
 {
 	struct watched *best = NULL;
@@ -775,7 +777,7 @@ static void end_turns(struct fleet *f, __u64 now)
 		end_turn(f, w, now);
 }
 
-/* Return: 0, 1 if there can be no session now, or -1 after a message */
+/* Return: 0; 1 if no session can begin now; -1 after a message */
 static int begin_turn(struct fleet *f, struct watched *w, __u64 now)
 {
 	int err = cgroup_session_begin(&w->of, f->fd);
@@ -804,7 +806,7 @@ static int begin_turn(struct fleet *f, struct watched *w, __u64 now)
 }
 
 /*
- * Look for cgroups, end and begin turns; to be called each second or so
+ * Scan for cgroups, end and begin turns; to be called about once a second
  * Return: 0, or -1 after a message
  */
 static int fleet_turn(struct fleet *f)
@@ -865,7 +867,7 @@ static void keep(struct watched *w)
 		     (clock_now() - w->of.live.time_ns) / NSEC_PER_MSEC;
 }
 
-/* Takes the records that the streams have now; Return: 0, or -1 after a message */
+/* Takes all records that the streams have. Return: 0, or -1 after a message */
 static int fleet_take(struct fleet *f)
 {
 	struct cgroup_session *ready[CGROUPS_MAX + 1];
@@ -886,7 +888,7 @@ static int fleet_take(struct fleet *f)
 	return 0;
 }
 
-/* CPU time of all turns so far, and records lost in them */
+/* Gets the CPU time of all turns so far, and the number of records lost in them */
 static void fleet_sum(const struct fleet *f, __u64 *cpu_ns, __u64 *lost)
 {
 	size_t i;
@@ -913,7 +915,10 @@ static void fleet_end(struct fleet *f)
 
 enum cgroup_value { CGROUP_RESIDENT, CGROUP_PROCESSES, CGROUP_GUESTS, CGROUP_TIME };
 
-/* A family with a sample of each cgroup that has figures; 0 is unknown, except for processes */
+/*
+ * A family with a sample of each cgroup that has figures. Leaves out 0, which is unknown, except as
+ * the number of processes.
+ */
 static void cgroup_family(const struct fleet *f, const char *name, const char *unit,
 			  const char *help, enum cgroup_value which)
 {
@@ -951,7 +956,7 @@ static void fleet_family(const struct family *f, const struct fleet *fleet)
 	}
 }
 
-/* The families about cgroups, of those that have figures */
+/* The families with samples of cgroups that have figures */
 static void metrics_fleet(const struct fleet *fleet)
 {
 	size_t i;

@@ -36,10 +36,10 @@
 /*
  * A limit on a cgroup that is restored whatever happens
  *
- * A separate process, in a session of its own, changes memory.high and restores it. It waits at a
- * pipe, which also ends when wsmo is killed, and ignores the signals that end wsmo. If both are
- * killed, a note has the old value: a file that both hold locked, so that an unlocked note was
- * left behind.
+ * A separate process, the guard, changes memory.high and restores it. It waits for the end of a
+ * pipe, which also ends when wsmo is killed. It ignores the signals that end wsmo, and is in its
+ * own session. In case both are killed, the old value is in a file, the note. wsmo and the guard
+ * hold the note locked, so a note that is not locked was left behind.
  */
 
 #define GUARD_VALUE	32
@@ -47,13 +47,13 @@
 /**
  * struct guard - a memory.high that was changed
  * @dir:	directory of the cgroup
- * @was:	the value before
- * @note:	a locked file with @was, for the next run if all processes of this one are killed;
- *		-1 without one
- * @name:	its name in @notes
- * @notes:	directory of such files
- * @pid:	the guard: it restores the limit once the write end @life is closed, as it is when
- *		this process dies
+ * @was:	the old value
+ * @note:	fd of the note, with @was, which a later run reads if this run is killed; -1: none
+ * @name:	name of the note in @notes
+ * @notes:	directory of notes
+ * @pid:	the guard
+ * @life:	write end of the pipe; when it is closed, also by the death of wsmo, the guard
+ *		restores the limit
  */
 struct guard {
 	const char *dir;
@@ -65,10 +65,10 @@ struct guard {
 	int life;
 };
 
-/* Exit status of the process that restores */
+/* Exit status of the guard */
 enum { RESTORED, FAILED, CHANGED };
 
-/* The path of a file of a cgroup, PATH_MAX bytes; Return: 0 or -errno */
+/* Gets the path of a cgroup's file, in PATH_MAX bytes. Return: 0 or -errno */
 static int path_of(char *path, const char *dir, const char *name)
 {
 	return snprintf(path, PATH_MAX, "%s/%s", dir, name) < PATH_MAX ? 0 : -ENAMETOOLONG;
@@ -95,7 +95,7 @@ static int write_high(const char *dir, const char *value)
 	fd = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	/* files of a cgroup have no size */
+	/* truncate only a plain file: files of a cgroup have size 0 */
 	if (write(fd, value, strlen(value)) != (ssize_t)strlen(value) || fstat(fd, &st) ||
 	    (st.st_size > (off_t)strlen(value) && ftruncate(fd, strlen(value))))
 		err = -errno;
@@ -122,14 +122,14 @@ static int open_note(int notes, const char *name, int flags)
 
 	if (fd < 0)
 		return -errno;
-	/* without a link it was removed before it was locked: that run is ending */
+	/* no link: the note was removed before it was locked here, because the other run ends */
 	if (!flock(fd, LOCK_EX | LOCK_NB) && !fstat(fd, &st) && st.st_nlink)
 		return fd;
 	close(fd);
 	return -EWOULDBLOCK;
 }
 
-/* Does what a note says, and removes it; Return: 0, or -1 after a message */
+/* Restores the limit in a note, and removes the note. Return: 0, or -1 after a message */
 static int follow(int notes, const char *name, int note)
 {
 	char text[PATH_MAX + 2 * GUARD_VALUE], is[64], now[GUARD_VALUE], *set = text, *was, *dir;
@@ -139,7 +139,7 @@ static int follow(int notes, const char *name, int note)
 	text[n > 0 ? n : 0] = '\0';
 	was = strchr(text, ' ');
 	dir = was ? strchr(was + 1, ' ') : NULL;
-	/* if the note is incomplete nothing was changed; a cgroup that is gone has no limit */
+	/* an incomplete note was written before the limit; a cgroup that is gone has no limit */
 	if (dir && text[n - 1] == '\n') {
 		text[n - 1] = *was++ = *dir++ = '\0';
 		if (!name_of(dir, is, sizeof(is)) && !strcmp(is, name) && !read_high(dir, now) &&
@@ -197,7 +197,7 @@ static int write_note(struct guard *g, const char *value)
 		msg("%s: another run tries a limit on it", g->dir);
 		return -1;
 	}
-	/* whoever reads it may be in another directory */
+	/* the full path, as the reader of the note may have another working directory */
 	if (!err && (!realpath(g->dir, path) || dprintf(g->note, "%s %s %s\n", value, g->was, path) < 0))
 		err = -errno;
 	if (err)
@@ -222,7 +222,7 @@ static void tell(int fd, int err)
 /* Return: RESTORED or FAILED */
 static int restore(const struct guard *g)
 {
-	/* if this fails the note stays, for --restore */
+	/* if the write fails, leave the note for --restore */
 	if (write_high(g->dir, g->was))
 		return FAILED;
 	remove_note(g);
@@ -242,18 +242,18 @@ static void guard(const struct guard *g, const char *value, int life, int ready)
 	setsid();
 	err = write_high(g->dir, value);
 	if (err) {
-		/* the write may have had an effect in part */
+		/* the failed write may have changed the limit */
 		write_high(g->dir, g->was);
 		remove_note(g);
 		tell(ready, err);
 		_exit(FAILED);
 	}
-	/* read it back, as the kernel rounds it */
+	/* read the value back, as the kernel rounds it */
 	read_high(g->dir, set);
 	tell(ready, 0);
 	while (read(life, &byte, 1) < 0 && errno == EINTR)
 		;
-	/* a value that cannot be read counts as unchanged: better restore than leave it */
+	/* if the limit was changed by others, leave it. If it cannot be read, restore it */
 	if (*set && !read_high(g->dir, now) && strcmp(now, set)) {
 		remove_note(g);
 		_exit(CHANGED);
@@ -301,7 +301,7 @@ static int guard_begin(struct guard *g, const char *dir, __u64 bytes)
 		msg("no process: %s", strerror(errno));
 		return -1;
 	}
-	/* the guard's write waits for reclaim; signals only interrupt this read */
+	/* the guard's write may take long, as it waits for reclaim: continue after a signal */
 	while ((n = read(ready[0], &err, sizeof(err))) < 0 && errno == EINTR)
 		;
 	close(ready[0]);
@@ -316,7 +316,7 @@ static int guard_begin(struct guard *g, const char *dir, __u64 bytes)
 	return -1;
 }
 
-/* Restore it; Return: 0, or -1 after a message */
+/* Restore the limit. Return: 0, or -1 after a message */
 static int guard_end(struct guard *g)
 {
 	int status;
@@ -325,7 +325,7 @@ static int guard_end(struct guard *g)
 	while (waitpid(g->pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return -1;
-	/* the guard was killed: restore it here */
+	/* the guard was killed: restore the limit here */
 	if (WIFSIGNALED(status))
 		status = restore(g);
 	else
@@ -343,7 +343,7 @@ static int guard_end(struct guard *g)
 /*
  * The effect of a limit on a cgroup
  *
- * memory.high slows down and reclaims, but never kills.
+ * memory.high makes the kernel reclaim memory and slow processes down, but never kill them.
  */
 
 /**
@@ -352,10 +352,11 @@ static int guard_end(struct guard *g)
  * @anon, @file: bytes of anonymous memory and of files
  * @current:	bytes charged, including kernel memory
  * @major_faults: faults so far that waited for a page
- * @anon_refaults, @file_refaults: pages that came back so far, with those read around the one
- *		waited for
+ * @anon_refaults, @file_refaults: pages that came back so far, including pages read around a
+ *		faulting page
  * @stall_us:	time so far in which some thread waited for memory
- * @pressure:	share of the last ten seconds in which one did; negative if it cannot be read
+ * @pressure:	the part of the last ten seconds in which some thread waited for memory; negative:
+ *		it cannot be read
  */
 struct usage {
 	__u64 time_ns;
@@ -369,10 +370,10 @@ struct usage {
 	double pressure;
 };
 
-/** enum verify_end - why it ended */
+/** enum verify_end - why the trial ended */
 enum verify_end {
 	VERIFY_DONE,
-	VERIFY_PRESSURE,	/* it was too high */
+	VERIFY_PRESSURE,	/* the pressure was too high */
 	VERIFY_SIGNAL,
 	VERIFY_GONE,		/* the cgroup was removed, after a message */
 };
@@ -381,10 +382,10 @@ enum verify_end {
  * struct verify - a limit that is tried
  * @dir:	directory of the cgroup
  * @high:	memory.high to set
- * @duration_ns: for how long; the second half is measured
- * @max_pressure: stop above this
- * @from:	the cgroup when measuring began; its time is 0 if the trial ended before
- * @to:		the cgroup at the end
+ * @duration_ns: duration of the trial; its second half is measured
+ * @max_pressure: the trial ends above this pressure
+ * @from:	the cgroup when measuring began; its time is 0 if the trial ended earlier
+ * @to:		the cgroup when the trial ended
  * @end:	why the trial ended
  */
 struct verify {
@@ -412,7 +413,7 @@ static void catch_signals(void)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(signals); i++)
-		/* ignored signals stay ignored, for nohup */
+		/* a signal that is ignored, as under nohup, stays ignored */
 		if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
 			sigaction(signals[i], &note, NULL);
 }
@@ -540,13 +541,13 @@ TABLE_LIST(verify_table, "verify",
  * struct job - the command line, and the results
  * @rp:		reads the recording
  * @cgroup:	--verify
- * @limit:	the limit, 0 is the recommended one
+ * @limit:	the limit; 0: the recommended limit
  * @choice:	how to choose the limit
  * @yes:	do not ask
- * @curves:	of the recording
+ * @curves:	the curves of the recording
  * @slowdown:	the cost of refaults
  * @verify:	the trial
- * @restore:	no trial: restore what killed runs left
+ * @restore:	no trial: restore limits that killed runs left
  */
 struct job {
 	struct report rp;
@@ -590,7 +591,7 @@ static const struct report_view view = {
 	.name = "sizing", .no_snapshots = true, .begin = begin, .record = record, .end = end,
 };
 
-/* Return: the curve of all processes together, or the only one; NULL after a message */
+/* Return: the curve of all processes together, or the only curve; NULL after a message */
 static const struct wsmon_curve *find_curve(const struct job *job)
 {
 	const struct wsmon_curves *cs = job->curves;
@@ -623,7 +624,7 @@ static int choose_limit(struct job *job, const struct wsmon_curve *of)
 	return -1;
 }
 
-/* Is a directory a cgroup's, or at least one that nobody else can change? */
+/* Is a directory in the cgroup file system, or at least one that nobody else can change? */
 static bool has_limit(const char *dir)
 {
 	int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -646,7 +647,7 @@ static char *find_dir(const char *name)
 	char *path = cgroup_path(name), *dir = cgroup_file(path, "");
 
 	free(path);
-	/* a name is one of the cgroup file system, whatever is in the working directory */
+	/* look in the cgroup file system first, even if the working directory has the same name */
 	if (has_limit(dir))
 		return dir;
 	free(dir);
@@ -671,7 +672,7 @@ static int prepare(struct job *job)
 		    units_size(has, protected), units_size(size, job->limit));
 		return -1;
 	}
-	/* page tables, sockets and other kernel memory are charged, too */
+	/* the limit is for anonymous memory and files, but kernel memory is charged, too: add it */
 	v->high = job->limit;
 	if (now.current > now.anon + now.file)
 		v->high += now.current - now.anon - now.file;
@@ -712,7 +713,7 @@ static const char *verdict(double measured, const struct wsmon_limit *at)
 	return measured < at->low ? "below" : measured > at->high ? "above" : "within";
 }
 
-/* For refaults beyond the recording's windows there are only bounds */
+/* Prints predicted and measured refaults; outside the recording's windows, only bounds are known */
 static void print_verdict(const struct wsmon_limit *at, double measured)
 {
 	fputs("Refaults a second: predicted ", stdout);

@@ -51,7 +51,7 @@ static void top_lost(struct top *top, __u64 records)
 	last_event(top)->lost = records;
 }
 
-/* A target's process id and last known name */
+/* Return: a text with a target's process id and its last known name */
 static const char *who(const struct top *top, __u32 pid, char *buf, size_t size)
 {
 	char clean[64];
@@ -90,7 +90,7 @@ static void top_ended(struct top *top, __u32 reason)
 	top_event(top, "monitoring ended: %s", end_name(reason));
 }
 
-/* Note the event that a record of the stream is */
+/* Note the event of a record, if it is one */
 static void top_record(struct top *top, const struct wsmon_record *rec)
 {
 	const struct wsmon_rec_lost *lost = (const void *)rec;
@@ -141,7 +141,7 @@ static void top_left_out(struct top *top)
 	top->refused = c->refused;
 }
 
-/* Note the first time that there are virtual machines */
+/* Note that there are virtual machines, once */
 static void top_guests(struct top *top)
 {
 	char text[128];
@@ -339,7 +339,7 @@ static bool take_record(void *arg, const struct wsmon_record *rec)
 	struct top *top = arg;
 
 	if (rec) {
-		/* events use names that live_take() may forget */
+		/* before live_take(), which may forget the name of the process */
 		top_record(top, rec);
 		live_take(&top->live, rec);
 		top_who_take(top, rec);
@@ -347,7 +347,7 @@ static bool take_record(void *arg, const struct wsmon_record *rec)
 	return top->record.session.started;
 }
 
-/* Return: false if a signal says to end */
+/* Return: false if a signal ends the program */
 static bool take_signals(struct top *top)
 {
 	bool go_on = true;
@@ -358,7 +358,7 @@ static bool take_signals(struct top *top)
 	return go_on;
 }
 
-/* After the end of a session that others started: joins the next one, if it runs */
+/* After the end of another program's session, joins its next session, if there is one */
 static int join_next(struct top *top)
 {
 	struct session *s = &top->record.session;
@@ -401,7 +401,7 @@ static int take_cgroups(struct top *top)
 	return 0;
 }
 
-/* Takes the records that the streams have now; Return: 0, or -1 after a message */
+/* Takes all records that the streams have. Return: 0, or -1 after a message */
 static int take(struct top *top)
 {
 	if (top_grouped(top))
@@ -422,10 +422,10 @@ static int update(struct top *top)
 	return top_update(top);
 }
 
-/* Looks, and prints if there is no screen; Return: 1 to go on, 0 to end, or -1 */
+/* Updates the figures, and prints them without a screen. Return: 1 to continue, 0 to end, or -1 */
 static int look(struct top *top)
 {
-	/* after the end the screen keeps the last table */
+	/* after the end of monitoring the screen keeps the last table */
 	if (!top_running(top) && !top->screen)
 		return 0;
 	if (!top_running(top) && top->read_ns > top->live.time_ns)
@@ -456,7 +456,7 @@ static int loop(struct top *top)
 	sigset_t resize, outside;
 	int go_on = 1;
 
-	/* blocked outside of ppoll(): a resize between drawing and waiting must end the wait */
+	/* block SIGWINCH outside of ppoll(): after a resize while drawing, ppoll() must not wait */
 	sigemptyset(&resize);
 	sigaddset(&resize, SIGWINCH);
 	sigprocmask(SIG_BLOCK, &resize, &outside);
@@ -466,7 +466,7 @@ static int loop(struct top *top)
 		now = clock_now();
 		if (now >= end_ns)
 			return WSMO_OK;
-		/* show the first figures, and end the tables, at once */
+		/* print the first figures at once, and end the tables at once */
 		if (top->live.time_ns && !top->read_ns && !top->paused)
 			next_ns = now;
 		if (!top->screen && !top_running(top))
@@ -497,7 +497,7 @@ static int loop(struct top *top)
 			return WSMO_OK;
 		if (top->changed && top_arrange(top))
 			return WSMO_FAILURE;
-		/* the terminal is gone; under nohup no signal says so */
+		/* the terminal is gone; under nohup there is no signal for it */
 		if (fds[2].revents & ~POLLIN)
 			return WSMO_OK;
 	}

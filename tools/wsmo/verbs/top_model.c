@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* top_model.c - the figures "wsmo top" shows, and their order */
+/* top_model.c - the rows of "wsmo top", and their order */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,22 +15,22 @@
 #include "top.h"
 
 /*
- * Which function of each process touches most memory, for "wsmo top --who"
+ * The function of each process that accesses most memory, for "wsmo top --who"
  *
- * A share is that of the bytes of the WHO records of the last seconds. "wsmo report who"
- * has all records, and intervals.
+ * A share is a part of the bytes for which the WHO records of the last seconds stand. "wsmo report
+ * who" uses all records, and has confidence intervals.
  */
 
 #define RECENT_NS	(10 * NSEC_PER_SEC)
-#define TOUCHES		(1 << 14)	/* of all processes */
+#define TOUCHES		(1 << 14)	/* records kept, of all processes */
 
 /**
  * struct touch - a WHO record; in top_who.found the sum of the records of a function
- * @time_ns:	of the record
+ * @time_ns:	time of the record
  * @pid:	the process
- * @name:	the function, or else the file it is in; NULL: neither is known. Equal names have
- *		equal addresses
- * @bytes:	memory that the record stands for
+ * @name:	the function, or else its file; NULL: neither is known. Equal names have equal
+ *		addresses
+ * @bytes:	bytes for which the record stands
  */
 struct touch {
 	__u64 time_ns;
@@ -40,12 +40,13 @@ struct touch {
 };
 
 /**
- * struct top_who - who touches memory
- * @mappings:	of the processes
- * @mapper:	reads them
- * @calls:	names
- * @touch:	a ring, @nr so far
- * @found:	of each process the function that touched most, @nr_found
+ * struct top_who - functions that access memory
+ * @mappings:	mappings of the processes
+ * @mapper:	reads @mappings
+ * @calls:	names of functions
+ * @touch:	ring of the last TOUCHES records
+ * @nr:		number of records so far
+ * @found:	@nr_found: for each process, the function that accessed most memory
  */
 struct top_who {
 	struct mappings *mappings;
@@ -122,7 +123,7 @@ static int compare_touches(const void *x, const void *y)
 }
 
 /*
- * Sums up the records of each function, and keeps the function with the greatest sum of each
+ * Adds up the records of each function, and keeps the function with the largest sum of each
  * process; its @bytes become its share. Return: number of processes
  */
 static size_t sum_up(struct touch *t, size_t nr)
@@ -149,7 +150,6 @@ static size_t sum_up(struct touch *t, size_t nr)
 	return found;
 }
 
-/* Sums up the records */
 static void top_who_update(struct top *top)
 {
 	struct top_who *w = top->who;
@@ -168,8 +168,8 @@ static void top_who_update(struct top *top)
 }
 
 /*
- * Finds the function that touches most of a process's memory, as of top_who_update()
- * @share: gets its part
+ * Finds the function that accesses most memory of a process, as of the last top_who_update()
+ * @share: gets its share of the process's accesses
  * Return: a function or a file, valid until top_who_free(); NULL if none is known
  */
 static const char *top_who_of(const struct top *top, __u32 pid, double *share)
@@ -186,7 +186,6 @@ static const char *top_who_of(const struct top *top, __u32 pid, double *share)
 	return NULL;
 }
 
-/* Forget it */
 static void top_who_free(struct top *top)
 {
 	if (!top->who)
@@ -248,7 +247,7 @@ static void note_sizes(struct top *top)
 	}
 }
 
-/* Gathers the figures of all sessions in @live, with numbers of sessions for process ids */
+/* Gathers the figures of all sessions in @live; there, numbers of sessions replace process ids */
 static void gather(struct top *top)
 {
 	struct live *all = &top->live;
@@ -346,7 +345,7 @@ const char *top_name(const struct top *top, const struct top_row *row)
 		return row->wss.group ? "total" : row->comm;
 	if (row->wss.group)
 		return root[1] ? root : "all processes";
-	/* names are relative to the cgroup that was named */
+	/* names of cgroups are relative to the cgroup on the command line */
 	return name + (root[1] ? strlen(root) : 0) + 1;
 }
 
@@ -372,7 +371,7 @@ static void fill_row(const struct top *top, const struct wsmon_wss_row *wss,
 	if (wss->class != WSMON_CLASS_ALL)
 		return;
 	row->who = top_who_of(top, wss->pid, &row->who_share);
-	/* memory that only a guest may use is not idle */
+	/* memory that a guest may use is not idle: take the upper end, which includes it */
 	used = row->guests || secondary_has(wss->pid) ? wss->high : wss->bytes;
 	for (i = 0; i < top->live.rss.nr; i++) {
 		if (top->live.rss.row[i].pid == wss->pid) {
@@ -411,7 +410,7 @@ static int compare_keys(const struct top *top, const struct top_row *a,
 	return c ? c : COMPARE(a->wss.pid, b->wss.pid);
 }
 
-/* Rows with equal keys are in order of process and class, so that they do not jump */
+/* Orders by the chosen column, then by process and class, so that equal rows keep their places */
 static int compare_rows(const void *x, const void *y, void *arg)
 {
 	const struct top_row *a = x, *b = y;

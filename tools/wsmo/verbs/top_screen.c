@@ -47,19 +47,19 @@ static void top_help_draw(void)
 		mvaddnstr(i, 0, lines[i], COLS);
 }
 
-#define HEAD_LINES	3	/* what is monitored, how it is shown, headings */
+#define HEAD_LINES	3	/* the session, the settings of the screen, headings */
 #define EVENT_LINES	4
-#define MIN_ROWS	6	/* so many rows have priority over events */
+#define MIN_ROWS	6	/* this many rows have priority over events */
 #define KEY_ESCAPE	27
 
 enum { PID, NAME, WSS, LOW, HIGH, RSS, IDLE, SHARE, HOT, REGIONS, WHO, TREND, NR_COLUMNS };
 
-/* What the rows are: processes, processes with --who, or cgroups */
+/* Kinds of rows: processes, processes with --who, or cgroups */
 enum { PROCESSES, WHO_TOO, CGROUPS, NR_KINDS };
 
 /*
- * @rank: a narrow screen leaves out the columns with the greatest; those of NR_COLUMNS or more
- * are never shown
+ * @rank: a narrow screen leaves out the columns with the highest ranks; a column with a rank of
+ * NR_COLUMNS or more is never shown
  */
 static const struct screen_column {
 	const char *head;
@@ -87,7 +87,7 @@ static int rank_of(int column)
 	return columns[column].rank[kind];
 }
 
-/* Of cgroups, the number of processes is narrower than a process id, and names are longer */
+/* In rows of cgroups, PID has the number of processes, which is narrower, and names are longer */
 static int width_of(int column)
 {
 	return kind != CGROUPS ? columns[column].width :
@@ -96,8 +96,8 @@ static int width_of(int column)
 
 static SCREEN *screen;
 static bool helping;
-static bool typing;		/* the filter */
-static char before[TOP_FILTER];	/* the filter that was */
+static bool typing;		/* the user is typing the filter */
+static char before[TOP_FILTER];	/* the old filter, while the user types a new one */
 static size_t first_row;
 
 int top_screen_open(void)
@@ -130,7 +130,7 @@ void top_screen_close(void)
 	msg_hold(false);
 }
 
-/* How many ranks of columns fit; Return: the columns left */
+/* Gets the number of ranks that fit on the screen. Return: number of characters left */
 static int fit(int *ranks)
 {
 	int left = COLS, rank, i;
@@ -249,7 +249,7 @@ static void draw_name(const struct top *top, int y, int x, const struct top_row 
 		mvprintw(y, x, "  %s", class_name(row->wss.class));
 		return;
 	}
-	/* the last part of a path says most */
+	/* if a path does not fit, show its last part, which is the most specific */
 	if (row->path && !row->wss.group && strlen(path) > (size_t)width && last)
 		path = last + 1;
 	text_clean(name, sizeof(name), path);
@@ -268,7 +268,7 @@ static void draw_who(int y, int x, int width, const struct top_row *row)
 	draw_text(y, x + 5, width - 5, text_clean(clean, sizeof(clean), row->who));
 }
 
-/* Draws a row, or the headings if @row is NULL */
+/* Draws a row; @row NULL: the headings */
 static void draw_row(const struct top *top, int y, const struct top_row *row)
 {
 	int ranks, left = fit(&ranks), x[NR_COLUMNS], width, at = 0, i;
