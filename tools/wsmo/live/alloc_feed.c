@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * alloc_feed.c - makes records of what libwsmo-alloc.so samples
+ * alloc_feed.c - makes records of the allocations that libwsmo-alloc.so samples
  *
- * The command may write anything to the ring: nothing there is believed.
+ * The command may write anything to the ring, so nothing in the ring is trusted.
  */
 #include <elf.h>
 #include <errno.h>
@@ -25,7 +25,7 @@
 
 /* Can libwsmo-alloc.so be loaded into the program? */
 
-/* The file that execvp() will execute; Return: whether there is one */
+/* Finds the file that execvp() will execute. Return: false if there is none */
 static bool find_program(char *path, size_t size, const char *cmd)
 {
 	const char *dirs = getenv("PATH");
@@ -44,7 +44,7 @@ static bool find_program(char *path, size_t size, const char *cmd)
 	return false;
 }
 
-/* Is there a program header of a kind among those at @buf? Also if they cannot be read */
+/* Has a program a header of a type? True also if its headers are not all in @buf */
 static bool has_header(const char *buf, size_t size, __u32 type)
 {
 	const Elf64_Ehdr *e = (const void *)buf;
@@ -62,11 +62,11 @@ static bool has_header(const char *buf, size_t size, __u32 type)
 }
 
 /**
- * program_can_preload() - see whether the dynamic linker will load it
- * @cmd:	as execvp() takes it
- * @uid:	the user who will run it
+ * program_can_preload() - tell whether the dynamic linker can load libwsmo-alloc.so into a program
+ * @cmd:	the program, as for execvp()
+ * @uid:	the user who will run the program
  *
- * Return: false after a message. True is no promise: a script's interpreter is not looked at
+ * Return: false after a message. True may be wrong: the interpreter of a script is not checked
  */
 static bool program_can_preload(const char *cmd, uid_t uid)
 {
@@ -79,7 +79,7 @@ static bool program_can_preload(const char *cmd, uid_t uid)
 	ssize_t n = 0;
 	int fd;
 
-	/* that it cannot be run is reported later */
+	/* a program that cannot be run is reported later */
 	if (!find_program(path, sizeof(path), cmd) || stat(path, &st))
 		return true;
 	if ((st.st_mode & S_ISUID && st.st_uid != uid) || (st.st_mode & S_ISGID && uid)) {
@@ -92,7 +92,7 @@ static bool program_can_preload(const char *cmd, uid_t uid)
 		n = read(fd, &head, sizeof(head));
 		close(fd);
 	}
-	/* perhaps a script: its interpreter is not looked at */
+	/* perhaps a script, whose interpreter is not checked */
 	if (n < (ssize_t)sizeof(head.elf) || memcmp(head.elf.e_ident, ELFMAG, SELFMAG))
 		return true;
 	if (head.elf.e_ident[EI_CLASS] != ELFCLASS64) {
@@ -106,25 +106,25 @@ static bool program_can_preload(const char *cmd, uid_t uid)
 	return false;
 }
 
-/* What the library samples */
+/* The samples of the library */
 
 #define LIBRARY		"/../lib/wsmo/libwsmo-alloc.so"
 #define PRELOAD		"LD_PRELOAD"
 
-/* An event that stays incomplete for so long is of a process that was killed */
+/* If an event stays incomplete for this long, the process that wrote it was killed */
 #define PATIENCE	NSEC_PER_SEC
 
-/* The command inherits the memory as the first free descriptor from here on */
+/* The command inherits the memory with the lowest free descriptor from this number on */
 #define DESCRIPTOR	500
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL	8U
 #endif
 
-/* Max. stacks that are known; more are written again each time */
+/* Max. number of stacks that are remembered; further stacks are written again each time */
 #define STACKS_MAX	(1U << 20)
 
-/* Places looked at for a stack */
+/* Max. places of the hash table that a stack may have */
 #define PROBES		64
 
 struct feed_stack {
@@ -132,7 +132,7 @@ struct feed_stack {
 	__u32 number;
 };
 
-/* Return: whether it is there, after a message if not */
+/* Gets the path of the library. Return: false after a message if the library is missing */
 static bool library(char *path, size_t size)
 {
 	ssize_t len = readlink("/proc/self/exe", path, size - sizeof(LIBRARY));
@@ -152,9 +152,9 @@ static bool library(char *path, size_t size)
 }
 
 /*
- * Makes memory that is allocated, and that nobody can truncate: a fault in a file that is too
- * short, or on a full file system, is SIGBUS. Return: a descriptor that the command will inherit,
- * -1 with errno
+ * Makes a file in memory. It is allocated now, and nobody can truncate it: an access to a missing
+ * page, beyond its end or without memory for it, would raise SIGBUS. Return: a descriptor that the
+ * command will inherit; -1 with errno
  */
 static int make_memory(void)
 {
@@ -162,13 +162,13 @@ static int make_memory(void)
 	int fd, high;
 
 	fd = memfd_create("wsmo-alloc", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
-	/* before Linux 6.3 */
+	/* before Linux 6.3 there is no MFD_NOEXEC_SEAL */
 	if (fd < 0 && errno == EINVAL)
 		fd = memfd_create("wsmo-alloc", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0 || fallocate(fd, 0, 0, ALLOC_RING_HEAD + ALLOC_RING_BYTES) ||
 	    fcntl(fd, F_ADD_SEALS, seals))
 		return -1;
-	/* shells use low numbers for files that scripts open */
+	/* a high number: shells use low descriptors for files that scripts open */
 	high = fcntl(fd, F_DUPFD, DESCRIPTOR);
 	if (high < 0)
 		high = fcntl(fd, F_DUPFD, STDERR_FILENO + 1);
@@ -233,7 +233,7 @@ void feed_started(struct feed *f)
 	free(kept);
 }
 
-/* Copies the event at @at; Return: its size in the ring, 0 if it is none */
+/* Copies the event at @at. Return: its size in the ring; 0 if there is no complete event */
 static __u64 get(struct feed *f, __u64 at, __u64 head)
 {
 	const char *data = (const char *)f->ring + ALLOC_RING_HEAD;
@@ -255,7 +255,7 @@ static __u64 get(struct feed *f, __u64 at, __u64 head)
 	return size;
 }
 
-/* Gets the next event into @event; Return: is there one? */
+/* Gets the next event into @event. Return: false if there is none */
 static bool next(struct feed *f, __u64 head)
 {
 	__u64 at = f->tail, size = 0, now;
@@ -266,7 +266,7 @@ static bool next(struct feed *f, __u64 head)
 			f->stuck_ns = now;
 		if (now - f->stuck_ns < PATIENCE)
 			return false;
-		/* look for one that is complete */
+		/* leave out the incomplete event, and look for the next complete one */
 		at += ALLOC_RING_UNIT;
 		f->broken++;
 		f->tail = at;
@@ -288,7 +288,7 @@ static __u64 hash(const struct alloc_event *e)
 	return h ? h : 1;
 }
 
-/* Return: its place; NULL if all near it are taken, which a command can bring about */
+/* Return: the place of a stack; NULL if its places are taken, as a hostile command can cause */
 static struct feed_stack *find(struct feed_stack *table, __u32 room, __u64 h)
 {
 	__u64 i;
@@ -314,7 +314,7 @@ static void grow(struct feed *f)
 	f->room = room;
 }
 
-/* Writes the event's stack unless it was written; Return: its number */
+/* Writes the event's stack, unless it was written before. Return: number of the stack */
 static __u32 take_stack(struct feed *f, pid_t pid, struct output *o)
 {
 	const struct alloc_event *e = f->event;
@@ -377,7 +377,7 @@ void feed_take(struct feed *f, pid_t pid, struct output *o)
 	f->now_ns = clock_now();
 	__atomic_store_n(&f->ring->now_ns, f->now_ns, __ATOMIC_RELAXED);
 	head = __atomic_load_n(&f->ring->head, __ATOMIC_ACQUIRE);
-	/* only a command that overwrites the ring does that */
+	/* such a head is only possible if the command overwrote the ring */
 	if (head - f->tail > ALLOC_RING_BYTES || head % ALLOC_RING_UNIT) {
 		f->overwritten = true;
 		head = f->tail;

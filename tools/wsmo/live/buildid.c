@@ -2,7 +2,7 @@
 /*
  * buildid.c - reads the build ID of an ELF file without a library
  *
- * It is a note of the owner "GNU" in a PT_NOTE segment.
+ * The build ID is a note of the owner "GNU" in a PT_NOTE segment.
  */
 #include <elf.h>
 #include <stdbool.h>
@@ -14,20 +14,20 @@
 #include "libwsmon/wsmon_records.h"
 
 #define HEADERS_MAX	64	/* program headers looked at */
-#define NOTES_MAX	64	/* notes of a segment */
+#define NOTES_MAX	64	/* notes of a segment looked at */
 
 static bool read_at(int fd, void *to, size_t size, __u64 at)
 {
 	return pread(fd, to, size, at) == (ssize_t)size;
 }
 
-/* Sizes in a note are followed by padding, to 8 bytes in few segments */
+/* Return: size of a part of a note with its padding, to 4 bytes or, in few segments, to 8 bytes */
 static __u64 padded(__u64 size, __u64 align)
 {
 	return (size + align - 1) & ~(align - 1);
 }
 
-/* @left bytes of notes at @at; those of 32-bit files are alike */
+/* Finds the build ID in @left bytes of notes at @at. Notes of 32-bit files have the same format */
 static __u32 find_note(int fd, __u64 at, __u64 left, __u64 align, __u8 *id)
 {
 	unsigned int i;

@@ -15,13 +15,13 @@
 #include "core/files.h"
 #include "procfs.h"
 
-/* Max. levels below the one that is named */
+/* Max. levels of cgroups below the named cgroup */
 #define LEVELS	32
 
 /* Max. processes whose memory of hugetlbfs is added */
 #define HUGETLB_PIDS	4096
 
-/* Undoes text_clean(), and what the kernel does with names of mount points */
+/* Undoes the escapes of text_clean(), and of the kernel in names of mount points */
 static void decode(char *path)
 {
 	const char *s = path;
@@ -41,10 +41,10 @@ static void decode(char *path)
 }
 
 /*
- * Finds the mount point of cgroup v2 that @path begins with, or the first one if @path is NULL. A
- * mount that shows only a part of the hierarchy has other paths: it counts only if no mount shows
- * all of it, and no other part was mounted before.
- * Return: its length in @name, PATH_MAX bytes; 0 if there is none
+ * Finds the mount point of cgroup v2 with which @path begins; @path NULL: the first mount point. In
+ * a mount of only a part of the hierarchy, cgroups have other paths. So such a mount counts only if
+ * the whole hierarchy is not mounted, and if no other part was mounted earlier.
+ * Return: length of the mount point in @name, PATH_MAX bytes; 0 if there is none
  */
 static size_t mount_point(const char *path, char *name)
 {
@@ -56,7 +56,7 @@ static size_t mount_point(const char *path, char *name)
 		if (!strstr(line, " - cgroup2 ") || sscanf(line, "%*s %*s %*s %4095s %4095s", root, dir) != 2)
 			continue;
 		decode(dir);
-		/* a mount over a parent directory hides it */
+		/* skip a mount point that is hidden by a mount over a parent directory */
 		if (access(dir, F_OK))
 			continue;
 		if (!*part || (strcmp(part, "/") && !strcmp(root, "/"))) {
@@ -152,7 +152,7 @@ static FILE *open_file(const char *path, const char *name)
 	return f;
 }
 
-/* Adds the numbers of the lines with the keys; @key2 may be NULL. Return: -1 without the file */
+/* Adds the numbers in the lines of two keys; @key2 may be NULL. Return: -1 without the file */
 static int read_keys(const char *path, const char *name, const char *key, const char *key2,
 		     __u64 *sum)
 {
@@ -167,7 +167,7 @@ static int read_keys(const char *path, const char *name, const char *key, const 
 	return 0;
 }
 
-/* Return: the number in a file; @none without it, or if the file says "max" */
+/* Return: the number in a file; @none if there is no file, or the file has "max" */
 static __u64 read_number(const char *path, const char *name, __u64 none)
 {
 	FILE *f = open_file(path, name);
@@ -211,7 +211,7 @@ static char *cgroup_of(unsigned int pid)
 bool cgroup_swap_forbidden(__u32 pid)
 {
 	char *path = cgroup_of(pid), *end;
-	/* limits above our cgroup namespace are not seen */
+	/* a path outside of this cgroup namespace: its limits cannot be read */
 	bool forbidden = !path || !strncmp(path, "/..", 3);
 
 	for (end = path + (path ? strlen(path) : 0); end > path && !forbidden; end = strrchr(path, '/')) {
@@ -264,7 +264,7 @@ __u64 cgroup_protected(const char *dir)
 	return sum;
 }
 
-/* Appends the processes of one cgroup, without those below it; Return: the new number */
+/* Appends the processes of a cgroup, without cgroups below it. Return: new number of processes */
 static size_t own_pids(const char *path, __u32 *pids, size_t max, size_t nr)
 {
 	FILE *f = open_file(path, "cgroup.procs");
@@ -280,7 +280,7 @@ static size_t own_pids(const char *path, __u32 *pids, size_t max, size_t nr)
 	return nr;
 }
 
-/* Adds the usage that the hugetlb controller shows; Return: -1 without the controller */
+/* Adds the usage by the hugetlb controller. Return: -1 without the controller */
 static int controller_hugetlb(const char *path, __u64 *bytes)
 {
 	char *dir = cgroup_file(path, ""), size[32], end;
@@ -309,9 +309,9 @@ static int controller_hugetlb(const char *path, __u64 *bytes)
 }
 
 /*
- * Memory of hugetlbfs, which memory.stat leaves out. Without the hugetlb controller it is
- * estimated: what each process maps alone, and the largest shared part of one, as processes mostly
- * share the same pages.
+ * Return: memory of hugetlbfs, which memory.stat leaves out. Without the hugetlb controller this is
+ * an estimate: the private memory of all processes, plus the shared memory of the process that has
+ * most of it, because processes mostly share the same pages.
  */
 static __u64 hugetlb_memory(const char *path)
 {
@@ -339,7 +339,7 @@ int cgroup_memory(const char *path, __u64 *bytes)
 	return 0;
 }
 
-/* The cgroups directly below one; Return: how many, -1 if there is no such cgroup */
+/* Lists the cgroups directly below a cgroup. Return: their number; -1 if there is no such cgroup */
 static int children(const char *path, char ***child)
 {
 	char *dir = cgroup_file(path, ""), *name;
@@ -370,7 +370,7 @@ static bool ends_with(const char *text, const char *end)
 	return len > n && !strcmp(text + len - n, end);
 }
 
-/* Calls @each for the cgroups below one; where it returns true, for those below that, too */
+/* Calls @each for each cgroup directly below a cgroup; if it returns true, also below that one */
 static int walk(const char *path, int levels, bool (*each)(const char *path, void *to), void *to)
 {
 	char **child;
@@ -444,10 +444,10 @@ long cgroup_pids(const char *path, __u32 *pids, size_t max)
 
 /* Virtual machines */
 
-/* Has a directory PID-FD for each virtual machine; PID is the thread that made it */
+/* Directory with an entry PID-FD for each virtual machine; PID: the thread that created it */
 #define KVM_DIR		"/sys/kernel/debug/kvm"
 
-static char **vm_cgroup;	/* cgroup of each */
+static char **vm_cgroup;	/* cgroup of each virtual machine */
 static size_t vms;
 
 void guests_read(void)

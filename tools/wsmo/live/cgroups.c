@@ -132,8 +132,8 @@ static struct cgroup_session *find(const struct cgroups *c, const char *path)
 }
 
 /*
- * Orders the largest first. A cgroup with a session counts twice, so that equal ones do not
- * alternate
+ * Orders by size, largest first. A cgroup with a session counts twice, so that cgroups of nearly
+ * one size do not alternate.
  */
 static int by_size(const void *x, const void *y, void *arg)
 {
@@ -144,7 +144,7 @@ static int by_size(const void *x, const void *y, void *arg)
 	return COMPARE(q, p) ?: strcmp(a->path, b->path);
 }
 
-/* Ends the sessions that are not to be kept */
+/* Ends all sessions without @keep */
 static void drop_others(struct cgroups *c)
 {
 	size_t i, nr = 1;
@@ -158,7 +158,7 @@ static void drop_others(struct cgroups *c)
 	c->nr = nr;
 }
 
-/* Return: 0, 1 if there is no room for it, or -1 after a message */
+/* Begins a session. Return: 0; 1 if there is no room for a session; -1 after a message */
 static int watch(struct cgroups *c, const char *path)
 {
 	struct cgroup_session *s = new_session(c, &c->list[0]->session, path);
@@ -169,7 +169,7 @@ static int watch(struct cgroups *c, const char *path)
 		return 0;
 	}
 	cgroup_session_free(s);
-	/* it was removed a moment ago, or its path is too long */
+	/* the cgroup was removed since it was listed, or its path is too long */
 	if (err == -ENOENT || err == -EINVAL) {
 		c->refused++;
 		return 0;
@@ -177,7 +177,7 @@ static int watch(struct cgroups *c, const char *path)
 	return err == 1 ? -1 : 1;
 }
 
-/* Has sessions for the largest of @list */
+/* Begins sessions for the largest cgroups of a list, and ends the others */
 static int watch_largest(struct cgroups *c, struct cgroup_below *list, size_t nr)
 {
 	size_t max = nr < c->max ? nr : c->max, i;
@@ -285,7 +285,7 @@ int cgroups_take(struct cgroups *c)
 		s->live.held = c->held;
 		if (cgroup_session_take(s))
 			return -1;
-		/* no record follows; one below stays in the list until cgroups are listed again */
+		/* no further record; the session of a cgroup below stays until the next listing */
 		if (!s->session.started)
 			epoll_ctl(c->fd, EPOLL_CTL_DEL, s->session.fd, NULL);
 	}

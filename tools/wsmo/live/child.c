@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* child.c - the command "record -- CMD" runs */
+/* child.c - the command that "wsmo record -- CMD" runs */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "core/identity.h"
 #include "core/outfile.h"
 
-/* What a child that could not execute CMD reports to its parent */
+/* Report of a child to its parent: CMD could not be executed */
 struct trouble {
 	enum { AT_USER, AT_OUTPUT, AT_EXEC } at;
 	int err;
@@ -46,7 +46,7 @@ child_main(const struct child *c, int release, int trouble, char **cmd, const si
 	struct identity id;
 	char go;
 
-	/* the parent ended: do not run CMD */
+	/* if the parent has ended, do not run CMD */
 	if (read(release, &go, 1) != 1)
 		_exit(WSMO_FAILURE);
 	t.err = identity_get(&id, c->user) ? -EINVAL : identity_become(&id);
@@ -127,7 +127,7 @@ int child_release(struct child *c, const char *name)
 		msg("%s: cannot become %s: %s", name,
 		    c->user ?: "the user who called sudo, pkexec or doas", strerror(-t.err));
 	else if (t.at == AT_OUTPUT)
-		; /* it said so */
+		; /* a message was printed */
 	else if (t.err == -ENOENT)
 		msg("%s: no such command", name);
 	else

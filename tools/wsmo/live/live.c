@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* live.c - the current figures of a session, from its stream */
+/* live.c - the present figures of a session, from its stream */
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,7 +59,7 @@ static void take_exit(struct live *live, const struct wsmon_rec_exit *gone)
 		name->gone = true;
 }
 
-/* Drops the names of targets that are gone: their last figures were shown */
+/* Drops the names of targets that are gone, after their last figures were printed */
 static void drop_names(struct live *live)
 {
 	struct wss_name *name = live->names.base;
@@ -117,14 +117,14 @@ static void read_memory(struct live *live)
 	}
 }
 
-/* STATS is the last record of an interval */
+/* Takes STATS, the last record of an interval */
 static void take_stats(struct live *live, const struct wsmon_record *rec)
 {
 	struct live_interval before = live->now;
 	struct wsmon_rec_stats st;
 
 	wsmon_record_copy(rec, &st, sizeof(st));
-	/* the last STATS comes without figures */
+	/* the last STATS of a session follows no figures */
 	if (!live->held && live->next.rows.nr) {
 		live->cpu = live->time_ns && rec->time_ns > live->time_ns ?
 			    (double)(st.cpu_ns - live->cpu_ns) / (rec->time_ns - live->time_ns) : -1;
@@ -166,7 +166,7 @@ void live_take(struct live *live, const struct wsmon_record *rec)
 		events_add(&live->events, rec);
 		break;
 	case WSMON_REC_LOST:
-		/* what follows is the rest of this interval, or belongs to the next */
+		/* drop the figures so far: the next records may be of a later interval */
 		begin_interval(live);
 		break;
 	case WSMON_REC_STATS:

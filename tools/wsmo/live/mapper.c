@@ -2,9 +2,9 @@
 /*
  * mapper.c - makes MAPPING records of changes in /proc/PID/maps
  *
- * A hash of each mapping written is kept in address order, which is the order of maps:
- * one walk along both finds what is new. Reading maps takes the target's mmap lock, so
- * it may take 1/50 of the time.
+ * A hash of each written mapping is kept, in the order of addresses, which is also the order of
+ * maps. So one walk along both finds new mappings. Reading maps takes the target's mmap lock, so it
+ * may take at most 1/50 of the time.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -26,7 +26,7 @@
 #define MAPPER_TARGETS	4096
 #define MAPPER_PACE	50
 #define MAPPER_THREADS	1024
-#define MAPPER_STACK	(256 << 10)	/* a thread that waits has used less of its stack */
+#define MAPPER_STACK	(256 << 10)	/* a waiting thread mostly uses less of its stack */
 
 struct written {
 	__u64 start;
@@ -42,8 +42,8 @@ struct list {
 struct mapped {
 	__u32 pid;
 	bool waits;		/* mappings changed since the last reading */
-	__u64 next_ns;		/* not read before */
-	unsigned int left_out;	/* max. at any time */
+	__u64 next_ns;		/* the next reading is not before this time */
+	unsigned int left_out;	/* max. number of mappings left out by a reading */
 	struct list list;
 };
 
@@ -53,7 +53,10 @@ struct thread {
 	__u32 tid;
 };
 
-/* Of a target; another process reads them, as who calls execve() may be waited for */
+/*
+ * Threads of a target. A helper process reads them: it may have to wait for a thread that is in
+ * execve().
+ */
 struct threads {
 	size_t nr;
 	struct thread t[MAPPER_THREADS];
@@ -63,17 +66,17 @@ struct threads {
 struct reading {
 	struct mapper *m;
 	const struct list *old;
-	unsigned int at;	/* in @old */
+	unsigned int at;	/* index in @old */
 	struct list new;
 	struct threads threads;
-	__u64 guard, guard_end;	/* bytes without permissions that end there */
-	/* of the last file: its mappings are neighbours */
+	__u64 guard, guard_end;	/* size and end of the last mapping, if it has no permissions */
+	/* the last file, and its build ID: the next mapping often has the same file */
 	__u64 file;
 	__u8 build_id[WSMON_BUILD_ID];
 	__u32 build_id_len;
 };
 
-/* /proc/PID/task/TID/syscall: "running"; or the call's number and arguments, sp, pc */
+/* Parses /proc/PID/task/TID/syscall: "running", or the number and arguments of the call, sp, pc */
 static bool parse_sp(const char *text, __u64 *sp)
 {
 	__u64 pc;
@@ -112,9 +115,9 @@ static void read_sps(void *data, int fd __attribute__((unused)))
 }
 
 /*
- * Reads the threads that wait in the kernel, lowest stack pointer first. A running thread
- * shows no stack pointer: the next reading may find it waiting. The main thread is left
- * out: its stack is [stack].
+ * Reads the threads that wait in the kernel, lowest stack pointer first. The stack pointer of a
+ * running thread cannot be read; at the next reading the thread may wait. The main thread is left
+ * out, because its stack is named [stack].
  */
 static void threads_read(__u32 pid, struct threads *threads)
 {
@@ -142,11 +145,12 @@ static void threads_read(__u32 pid, struct threads *threads)
 }
 
 /*
- * Return: the thread whose stack a mapping is, 0 if it is none
+ * Return: the thread whose stack is in a mapping; 0 if the mapping is no stack
  *
- * Go keeps the stacks of its goroutines in the heap: a stack pointer does not make a mapping a
- * stack. The mapping is a stack if pages without permissions, fewer than its own, lie below it (the
- * guard of threads libraries), or if its only stack pointer is near its end, where threads begin.
+ * A stack pointer alone does not show that a mapping is a stack, because Go keeps the stacks of its
+ * goroutines in the heap. A mapping with a single stack pointer is a stack in two cases. Below it
+ * are pages without permissions, fewer than its own: the guard pages of thread libraries. Or the
+ * stack pointer is near the end of the mapping, where a thread's stack begins.
  */
 static __u32 stack_of(const struct thread *t, size_t nr, const struct maps *map, __u64 guard)
 {
@@ -185,14 +189,14 @@ static __u64 hash_of(const struct maps *map)
 	return hash_bytes(hash, map->name, strlen(map->name));
 }
 
-/** struct mapped_file - whose build ID is to be read; its name in /proc */
+/** struct mapped_file - a file to read a build ID from; @name: its name in /proc */
 struct mapped_file {
 	char name[64];
 	__u8 build_id[WSMON_BUILD_ID];
 	__u32 build_id_len;
 };
 
-/* Opens the mapped file itself, whatever has its name now */
+/* Reads the build ID through map_files, even if another file has the path now */
 static void read_mapped(void *data, int fd __attribute__((unused)))
 {
 	struct mapped_file *m = data;
@@ -268,7 +272,7 @@ static bool remember(struct reading *r, const struct written *t)
 	return true;
 }
 
-/* Takes the walk's mapping; Return: whether there was room */
+/* Takes the next mapping of the walk. Return: false if there is no room */
 static bool take(struct reading *r)
 {
 	const struct maps *map = &r->m->maps;
@@ -288,7 +292,7 @@ static bool take(struct reading *r)
 		t.tid = stack_of(r->threads.t, r->threads.nr, map, r->guard);
 	r->guard = map->prot & (MAPS_READ | MAPS_WRITE | MAPS_EXEC) ? 0 : map->end - map->start;
 	r->guard_end = map->end;
-	/* a running thread shows no sp, but an earlier reading may have found it */
+	/* the thread may be running now, but an earlier reading may have found it waiting */
 	if (!t.tid && old)
 		t.tid = old->tid;
 	if (!remember(r, &t))

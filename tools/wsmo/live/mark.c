@@ -9,7 +9,7 @@
 #include "session.h"
 #include "wsmon.h"
 
-/* The mark's name, made of all arguments */
+/* The text of the mark: all arguments */
 struct text {
 	char bytes[WSMON_MARK_TEXT];
 	size_t len;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* output.c - the file "record" writes */
+/* output.c - the file that "wsmo record" writes */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,9 +16,9 @@
 #include "libwsmon/wsmon_records.h"
 #include "output.h"
 
-/* INDEX records, so that reports of a time read only their part of the file */
+/* INDEX records, so that a report with --time reads only a part of the file */
 
-/* Skipping a shorter run gains little; a longer one makes a report of a short time read too much */
+/* Skipping a shorter run gains little; with longer runs, a report of a short time reads too much */
 #define RUN_MIN		(16 << 10)
 #define RUN_MAX		(256 << 10)
 
@@ -40,8 +40,8 @@ static void end_run(struct index *x)
 
 /**
  * index_add() - note a record of the file
- * @offset: where it begins
- * Return: are @head and @runs full, to be written? See index_written()
+ * @offset: offset of the record
+ * Return: true if @head and @runs are full, and must be written; see index_written()
  */
 static bool index_add(struct index *x, const struct wsmon_record *rec, __u64 offset)
 {
@@ -64,7 +64,7 @@ static bool index_add(struct index *x, const struct wsmon_record *rec, __u64 off
 	return full(x);
 }
 
-/* End the last run; Return: whether there are runs to be written */
+/* End the last run. Return: true if there are runs to be written */
 static bool index_end(struct index *x)
 {
 	end_run(x);
@@ -72,7 +72,7 @@ static bool index_end(struct index *x)
 	return x->head.nr;
 }
 
-/* The INDEX record is written at @offset: begin a new one without runs */
+/* Begin a new INDEX record, after the last one was written at @offset */
 static void index_written(struct index *x, __u64 offset)
 {
 	x->head.before = offset;
@@ -84,7 +84,7 @@ static void index_written(struct index *x, __u64 offset)
 
 #define OLD_NAME	(NAME_MAX + 16)
 
-/* Instead of a number of rotations: FILE.old */
+/* Stands for FILE.old, instead of a number of rotations */
 #define OLD	UINT_MAX
 
 static const char *old_name(const struct output *o, unsigned int n, char *name)
@@ -99,9 +99,9 @@ static const char *old_name(const struct output *o, unsigned int n, char *name)
 }
 
 /*
- * Looks for a recording that rotated @n times. Only recordings and empty files, as made by
- * mktemp(1), may be renamed, replaced or removed. Return: 1 or 0; -1 after a message for another
- * file
+ * Looks for the recording that was rotated @n times. Only recordings and empty files, such as those
+ * of mktemp(1), may be renamed, replaced or removed. Return: 1: there is one; 0: there is none; -1
+ * after a message: the file is another one
  */
 static int is_there(const struct output *o, unsigned int n, __u64 *bytes)
 {
@@ -113,7 +113,7 @@ static int is_there(const struct output *o, unsigned int n, __u64 *bytes)
 	if (fstatat(o->file.dir, old_name(o, n, name), &st, AT_SYMLINK_NOFOLLOW)) {
 		if (errno == ENOENT)
 			return 0;
-		/* its kind is unknown */
+		/* the file cannot be looked at: treat it as another file */
 		st.st_mode = 0;
 	}
 	if (S_ISREG(st.st_mode) && !outfile_foreign(o->file.dir, &st)) {
@@ -149,7 +149,7 @@ static int move(const struct output *o, unsigned int from, unsigned int to)
 	return -1;
 }
 
-/* Return: number of FILE, FILE.1, ... without a gap, up to @keep; -1 after a message */
+/* Return: number of files FILE, FILE.1, ... up to the first gap or @keep; -1 after a message */
 static int series(const struct output *o, unsigned int keep)
 {
 	unsigned int n = 0;
@@ -160,7 +160,7 @@ static int series(const struct output *o, unsigned int keep)
 	return there < 0 ? -1 : (int)n;
 }
 
-/* Return: 0, or -1 after a message: older files cannot be renamed, or one there is not ours */
+/* Return: 0; -1 after a message: an older file cannot be renamed, or is no recording */
 static int check(const struct output *o)
 {
 	unsigned int last = o->keep ?: OLD;
@@ -191,7 +191,7 @@ static int begin(struct output *o)
 		msg("%s: a recording is not for a terminal; name a file with -o, or redirect", o->name);
 		return -1;
 	}
-	/* the user who runs sudo wants to read the recording */
+	/* under sudo, let the calling user read the recording */
 	if (!identity_get(&user, NULL) && user.uid && fchown(o->file.fd, user.uid, user.gid))
 		msg("%s: still belongs to root: %s", o->name, strerror(errno));
 	return 0;
@@ -207,7 +207,7 @@ int output_open(struct output *o, const char *name, unsigned int keep)
 	return -1;
 }
 
-/* Give the file its name, after the first data; rename older files */
+/* After the first data, give the file its name, and rename older files */
 static int commit(struct output *o)
 {
 	int n = series(o, o->keep), err = n < 0 ? n : 0;
@@ -318,7 +318,7 @@ void output_flush(struct output *o)
 	o->used = 0;
 }
 
-/* An INDEX record without runs ends the file */
+/* Write the last runs, then an INDEX record without runs, which ends the file */
 static void end_index(struct output *o)
 {
 	if (index_end(&o->index))
@@ -328,7 +328,7 @@ static void end_index(struct output *o)
 	memset(&o->index, 0, sizeof(o->index));
 }
 
-/* Return: 0, or -1 after a message if only this failed */
+/* Return: -1 after a message if ending the file failed; 0, also if an earlier write had failed */
 static int end(struct output *o, bool sync)
 {
 	int before = o->error, err = 0;
@@ -346,14 +346,14 @@ static int end(struct output *o, bool sync)
 		return 0;
 	if (o->error != -ECANCELED)
 		msg("%s: %s", o->name, strerror(-o->error));
-	/* it is said */
+	/* the error was reported */
 	o->error = -ECANCELED;
 	return -1;
 }
 
 int output_next(struct output *o)
 {
-	/* the kernel writes the rest of a complete file in its own time */
+	/* no sync: the next file does not wait until the disk has this one */
 	if (end(o, false) || o->error)
 		return -1;
 	o->begun = o->bytes;

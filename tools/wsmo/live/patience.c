@@ -16,17 +16,20 @@
 #include "core/clock.h"
 #include "patience.h"
 
-/* After this many unanswered questions, maybe by many processes of one user, wait for less time */
+/*
+ * After this many questions without an answer, wait for less time: a user may start many processes
+ * that do not answer.
+ */
 #define SILENT_MAX	4
 #define LATER_MS	100
 
-/* Questions without an answer that are about no process */
+/* Ask no questions that are about no process after this many of them got no answer */
 #define UNANSWERED_MAX	4
 
 /* A helper that works uses at least this much CPU time in a second */
 #define WORKS		(50 * NSEC_PER_MSEC)
 
-/* Files that are open at once: a list of mappings, while others are read */
+/* Max. number of files open at the same time, such as maps and pagemap of a process */
 #define HELPERS		8
 
 #define AT_ONCE_MS	10
@@ -38,7 +41,7 @@ struct request {
 	void (*ask)(void *data, int fd);
 	__u64 at;
 	__u32 size;
-	bool text;		/* read from its beginning to its end, then closed */
+	bool text;		/* the file is read from start to end, then closed */
 	char data[PATIENCE_DATA];	/* or the file's name */
 };
 
@@ -46,14 +49,14 @@ struct request {
 
 struct answer {
 	int err;
-	__u32 ended;		/* nothing is behind @data */
+	__u32 ended;		/* @data is the last part of the file */
 	__u64 cpu_ns;
 	char data[CHUNK];
 };
 
 #define ANSWER		offsetof(struct answer, data)
 
-/* A process that reads and asks; it has one file open */
+/* A helper process; it has at most one file open */
 struct helper {
 	pid_t pid;		/* 0: not started */
 	bool busy;
@@ -61,15 +64,15 @@ struct helper {
 };
 
 struct patient {
-	struct helper *helper;	/* NULL: @fd is read here, as there can be no helper */
+	struct helper *helper;	/* NULL: no helper could be started, and wsmo itself reads @fd */
 	int fd;
 	__u32 pid;
 	bool text;
 	bool ended;
-	__u64 at;		/* of the data */
-	__u64 read_ns;		/* when it was read */
+	__u64 at;		/* offset of @data in the file */
+	__u64 read_ns;		/* time when @data was read */
 	size_t len;
-	size_t taken;		/* by patient_file() */
+	size_t taken;		/* bytes of @data that patient_file() has passed on */
 	char data[CHUNK];
 };
 
@@ -77,7 +80,7 @@ static struct helper helpers[HELPERS];
 static unsigned int unanswered;
 static __u64 cpu_ns;
 
-/* Processes that did not answer, and when they began: pids are used again */
+/* Processes that did not answer, with their start times, because pids are reused */
 static struct silent {
 	__u32 pid;
 	__u64 start;
@@ -89,7 +92,7 @@ __u64 patience_cpu(void)
 	return cpu_ns;
 }
 
-/* In the helper: reads until the answer is full, as the files of /proc give a page at a time */
+/* In the helper: reads until the answer is full. A read() of a file of /proc returns one page */
 static ssize_t read_file(int *file, const struct request *rq, struct answer *a)
 {
 	size_t size = rq->size < CHUNK ? rq->size : CHUNK, len = 0;
@@ -129,7 +132,7 @@ static ssize_t handle(const struct request *rq, size_t size, int fd, int *file, 
 	}
 }
 
-/* Return: bytes after the header, -1: there is no request, nor will be */
+/* Return: bytes after the header; -1: there will be no further request */
 static ssize_t receive(struct request *rq, int *fd)
 {
 	union {
@@ -161,10 +164,10 @@ static void __attribute__((noreturn)) help(int socket)
 
 	prctl(PR_SET_NAME, "wsmo-reader");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* the terminal sends signals to all processes: the main process decides when to end */
+	/* ignore signals of the terminal: the main process decides when to end */
 	for (i = 0; i < ARRAY_SIZE(ignored); i++)
 		signal(ignored[i], SIG_IGN);
-	/* descriptors would stay open while the helper waits */
+	/* close all other descriptors: they would stay open while the helper waits */
 	if (dup2(socket, STDIN_FILENO) < 0 || close_range(STDIN_FILENO + 1, ~0U, 0))
 		_exit(1);
 	while ((n = receive(&rq, &fd)) >= 0) {
@@ -198,12 +201,12 @@ static bool start(struct helper *h)
 	return false;
 }
 
-/* Abandons a helper, which may end only after an answer, if ever */
+/* Abandons a helper. It may end late or never, as it may wait in a system call */
 static void end(struct helper *h)
 {
 	int tries = 0;
 
-	/* other children may have it open */
+	/* shutdown(), as other children may have the socket open, too */
 	shutdown(h->fd, SHUT_RDWR);
 	close(h->fd);
 	kill(h->pid, SIGKILL);
@@ -220,7 +223,7 @@ static struct helper *helper_get(void)
 
 	while (h < helpers + HELPERS && h->busy)
 		h++;
-	/* somebody may have killed it */
+	/* the helper may have been killed: then its socket is readable */
 	idle.fd = h < helpers + HELPERS && h->pid ? h->fd : -1;
 	if (poll(&idle, 1, 0) > 0)
 		end(h);
@@ -230,7 +233,7 @@ static struct helper *helper_get(void)
 	return h;
 }
 
-/* Reads of /proc/PID/stat when the process began, and its state */
+/* Reads the start time of a process from /proc/PID/stat. Return: the state of the process */
 static char read_stat(__u32 pid, __u64 *start)
 {
 	char path[32], text[512], *at, state = '?';
@@ -290,12 +293,12 @@ static __u64 cpu_of(pid_t pid)
 	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
 }
 
-/* Waits for an answer while the helper works; Return: whether there is one, or it died */
+/* Waits for an answer while the helper works. Return: true if it answered or died */
 static bool wait_for(const struct helper *h, unsigned int ms)
 {
 	struct pollfd fd = { .fd = h->fd, .events = POLLIN };
 	__u64 before, cpu, end_ns, now, start;
-	/* mostly it answers at once */
+	/* most answers come at once */
 	int res = poll(&fd, 1, AT_ONCE_MS);
 
 	cpu = cpu_of(h->pid);
@@ -333,8 +336,9 @@ static bool send_request(const struct helper *h, const struct request *rq, size_
 }
 
 /*
- * Return: bytes that the answer has, its header read to @a and the rest to @to; or -1. If it does
- * not come the helper is gone.
+ * Sends a request, and reads the answer: its header to @a, the rest to @to. Without an answer,
+ * abandons the helper.
+ * Return: number of bytes in @to, or -1
  */
 static ssize_t exchange(struct helper *h, __u32 pid, unsigned int ms, const struct request *rq,
 			size_t size, int fd, struct answer *a, void *to, size_t room)
@@ -387,7 +391,7 @@ bool patience_ask(const struct question *q, void *data, size_t size)
 	return done;
 }
 
-/* Return: bytes read, the first of them at @to; -1 with errno */
+/* Return: number of bytes read; at most @room of them are in @to; -1 with errno */
 static ssize_t ask_file(struct patient *p, const struct request *rq, size_t size, int dir,
 			void *to, size_t room)
 {

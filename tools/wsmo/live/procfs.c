@@ -29,7 +29,7 @@ char proc_thread_state(__u32 pid, __u32 tid)
 
 	snprintf(path, sizeof(path), "/proc/%u/task/%u/stat", pid, tid);
 	read_text(AT_FDCWD, path, text, sizeof(text));
-	/* "1 (name) R ...", and the name may have parentheses and line feeds */
+	/* "1 (name) R ...": the name may contain parentheses and line feeds */
 	name_end = strrchr(text, ')');
 	return name_end && name_end[1] == ' ' ? name_end[2] : '?';
 }
@@ -56,7 +56,7 @@ __u32 proc_thread(__u32 pid)
 	return found;
 }
 
-/* Opens a file of a process's memory, which takes its mmap lock */
+/* Opens a file of /proc/PID; opening or reading it takes the process's mmap lock */
 static FILE *open_proc(__u32 pid, const char *name)
 {
 	char path[64];
@@ -110,7 +110,7 @@ void maps_open(struct maps *m, __u32 pid)
 	m->pid = pid;
 }
 
-/* Neighbours of one name count as one mapping */
+/* The largest mapping so far; adjacent mappings with one name (a run) count as one mapping */
 struct best {
 	char run[MAPS_NAME];
 	__u64 run_bytes;
@@ -171,7 +171,7 @@ void maps_close(struct maps *m)
 	memset(m, 0, sizeof(*m));
 }
 
-/* The number in a small file of /proc or /sys; 0 if there is none */
+/* Return: the number in a small file of /proc or /sys; 0 if there is none */
 static __u64 read_number(const char *path)
 {
 	char text[32];
@@ -181,8 +181,9 @@ static __u64 read_number(const char *path)
 }
 
 /*
- * The bytes by which VmRSS exceeds the memory of pages that KSM merged, as it counts each mapping.
- * How many mappings share a page is known for the whole machine only.
+ * Return: bytes that VmRSS counts too much because of pages that KSM merged: it counts each mapping
+ * of such a page in full. The number of mappings that share a page is known only as a mean of the
+ * machine.
  */
 static __u64 merged_away(__u32 pid)
 {
@@ -197,7 +198,7 @@ static __u64 merged_away(__u32 pid)
 	return (__u64)((double)mine * more / (pages + more)) * sysconf(_SC_PAGESIZE);
 }
 
-/* Of a thread. Return: -1 if it has no memory */
+/* Reads the memory of a thread. Return: 0; -1 if the thread has no memory */
 static int read_status(__u32 tid, struct wsmon_rec_proc *rec, __u64 *hugetlb)
 {
 	const struct key_number keys[] = {
@@ -206,7 +207,7 @@ static int read_status(__u32 tid, struct wsmon_rec_proc *rec, __u64 *hugetlb)
 	};
 
 	rec->rss = rec->swap = rec->vsize = *hugetlb = 0;
-	/* a process that has ended has none of these lines */
+	/* the status of a process that has ended has none of these lines */
 	return read_numbers(open_file(tid, "status"), keys, ARRAY_SIZE(keys)) ? 0 : -1;
 }
 
@@ -236,7 +237,7 @@ void proc_comm(__u32 pid, char comm[WSMON_COMM_LEN])
 	read_line(AT_FDCWD, path, comm, WSMON_COMM_LEN);
 }
 
-/* The sums of all mappings, in bytes; 0 if they cannot be read */
+/* Reads sums over all mappings, in bytes; 0 if they cannot be read */
 static void read_rollup(__u32 pid, __u64 *pss, __u64 *shared, __u64 *alone)
 {
 	const struct key_number keys[] = {

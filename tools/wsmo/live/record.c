@@ -12,8 +12,9 @@
 #include "targets.h"
 
 /*
- * The longest window is two minutes: memory idle for longer costs less to take away than to keep.
- * Accessed bits stay set until they are cleared, so two samples in the shortest window are enough.
+ * Sets the attributes for --sizing. The longest window is two minutes: if memory is idle for
+ * longer, reclaiming it costs less than keeping it. Accessed bits stay set until they are cleared,
+ * so two samples in the shortest window are enough.
  */
 static void set_sizing(struct argp_state *state, char *arg, const struct option_desc *o, void *to)
 {
@@ -65,7 +66,7 @@ static int begin(struct record *r)
 	return 0;
 }
 
-/* Writes the refaults measured, as the first records of each file */
+/* Writes the measured times of refaults, as the first records of each file */
 static void take(struct record *r, const struct wsmon_record *first)
 {
 	size_t i;
@@ -126,7 +127,7 @@ static void check(struct argp_state *state, void *to)
 
 	record_check(state, r);
 	rotate_check(state, &r->rotation);
-	/* a file would lack the allocations from before it began */
+	/* a later file would not have the allocations before its start */
 	if (r->feed.rate && rotates(&r->rotation))
 		usage_error(state, "--alloc needs one file: neither --rotate nor --max-size");
 	if (rotates(&r->rotation) && !r->rotation.keep)

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * refault.c - how long a refault takes on this machine
+ * refault.c - measures the time of a refault on this machine
  *
- * A process of our own, in a memory cgroup with a limit, accesses anonymous memory of four times
- * that size, and as much of a file, at random. The kernel's count of major faults says how often
- * it had to wait for a page. The time of all accesses, divided by that, is the time of a refault:
- * reading the page, and others around it, and making room for them, as under any limit.
+ * A child process, in a memory cgroup with a limit, accesses random pages of a file, then of
+ * anonymous memory; each is four times as large as the limit. The kernel's count of major faults is
+ * the number of times that the child waited for a page. The time of all accesses, divided by this
+ * number, is the time of a refault: reading the page and the pages around it, and reclaiming memory
+ * for them, as under any limit.
  *
- * How long compressed swap takes depends on the contents, so the memory is filled with copies of
- * pages of the targets.
+ * The time of compressed swap depends on the contents, so the memory is filled with copies of pages
+ * of the targets.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -41,18 +42,18 @@
 #include "refault.h"
 
 /*
- * What memory of the targets contains: copies of pages chosen at random
+ * Contents of the targets' memory: copies of random pages
  *
- * Memory that is locked or kept out of dumps is not copied, nor that of processes whose cgroup must
- * not swap: it may be secret.
+ * Memory may be secret if it is locked or kept out of dumps, or if the cgroup of its process must
+ * not swap. Such memory is not copied.
  */
 
-/* Mappings of a target to choose of, and attempts at a page in memory */
+/* Max. mappings of a target from which pages are chosen, and attempts to find a page in memory */
 #define MAPPINGS	4096
 #define TRIES		(16 * CONTENTS_PAGES)
 #define PAGEMAP_PRESENT	(1ULL << 63)
 
-/* Fewer pages say nothing */
+/* Use copied contents only if at least this many pages were copied */
 #define FEW		16
 
 static size_t page_size(void)
@@ -60,7 +61,7 @@ static size_t page_size(void)
 	return sysconf(_SC_PAGESIZE);
 }
 
-/* Fill memory: one half compresses well, the other not at all */
+/* Fill memory with made-up contents: one half compresses well, the other not at all */
 static void contents_fill(char *mem, size_t bytes)
 {
 	__u64 x = clock_now() | 1, *word = (__u64 *)(void *)mem;
@@ -74,7 +75,7 @@ static void contents_fill(char *mem, size_t bytes)
 	}
 }
 
-/* Private memory that has no file, its pages counted from 0 on */
+/* Private memory without a file; its pages are numbered from 0 */
 struct pool {
 	struct patient *pagemap, *mem;
 	size_t nr;
@@ -103,7 +104,7 @@ static void pool_open(struct pool *pool, __u32 pid)
 			start = from;
 			pages = inode || strcmp(perms, "rw-p") ? 0 : (end - start) / page_size();
 		}
-		/* a mapping's last line */
+		/* VmFlags is the last line of a mapping; lo: locked, dd: not dumped, wf: wiped */
 		if (!pages || strncmp(line, "VmFlags:", 8) || strstr(line, " lo") ||
 		    strstr(line, " dd") || strstr(line, " wf"))
 			continue;
@@ -126,8 +127,8 @@ static void pool_close(struct pool *pool)
 }
 
 /*
- * Copy a page of the pool. Return: false if it is not in memory, or may not be read, or is filled
- * with one word: it was not used yet, and is not refaulted
+ * Copy a page of the pool. Return: false if the page is not in memory or cannot be read, or if one
+ * word fills it: such a page was not used yet, and will not be refaulted
  */
 static bool pool_copy(const struct pool *pool, char *to, __u64 page)
 {
@@ -178,17 +179,17 @@ bool contents_copy(char *mem, const struct pids *pids, bool *forbidden)
 /* The measurement */
 
 /*
- * Bytes of the memory, and of the file. The cgroup has room for a quarter; with zswap, whose
- * compressed pages take room, too, for three quarters
+ * Size of the memory, and of the file. The limit of the cgroup is a quarter of it; with zswap three
+ * quarters, because compressed pages are charged to the cgroup, too
  */
 #define BYTES		(16 << 20)
 
-/* How long to access, and to fill the memory: a disk may be slow */
+/* Max. times to access, to fill the memory, and of the child (in seconds): a disk may be slow */
 #define TIME_MAX	(200 * NSEC_PER_MSEC)
 #define FILL_MAX	NSEC_PER_SEC
 #define TIMEOUT		10
 
-/* Min. samples for a result, which are divided into BATCHES with a mean each */
+/* Min. and max. number of samples. Their variance is that of the means of BATCHES batches */
 #define SAMPLES_MIN	64
 #define SAMPLES_MAX	4096
 #define BATCHES		16
@@ -199,11 +200,11 @@ bool contents_copy(char *mem, const struct pids *pids, bool *forbidden)
 
 /**
  * struct samples - measurements of a kind of refaults
- * @ns:		for each of @nr refaults, time of all accesses since the refault before
- * @seed:	of the next random numbers
- * @unmapped:	share of the cgroup's file pages that are not mapped, if a file is accessed
- * @full:	the limit was reached: pages that were accessed had been in memory before
- * @done:	it ran to its end
+ * @ns:		for each of @nr refaults: the time of all accesses since the last refault
+ * @seed:	state of erand48()
+ * @unmapped:	for a file: share of the cgroup's file pages that are not mapped
+ * @full:	the limit was reached, so faults from then on are refaults
+ * @done:	the measurement ran to its end
  */
 struct samples {
 	__u64 ns[SAMPLES_MAX];
@@ -246,7 +247,10 @@ static bool is_full(const char *path)
 	return cgroup_key(path, "memory.events", "max");
 }
 
-/* The functions below, up to touch_memory(), run in the cgroup at @path */
+/*
+ * Accesses pages until the cgroup is full, then measures. Runs in the child, as do the functions
+ * below, up to touch_memory(). @path: the child's cgroup
+ */
 static void measure_full(const char *path, const char *mem, size_t pages, struct samples *s)
 {
 	__u64 end_ns = clock_now() + FILL_MAX;
@@ -260,7 +264,7 @@ static void measure_full(const char *path, const char *mem, size_t pages, struct
 	s->done = true;
 }
 
-/* The share of the cgroup's pages of files that are not mapped */
+/* Return: the share of the cgroup's file pages that are not mapped */
 static double unmapped(const char *path)
 {
 	__u64 file = cgroup_key(path, "memory.stat", "file");
@@ -280,7 +284,7 @@ static void touch_file(const char *path, int fd, struct samples *s)
 	munmap(mem, BYTES);
 }
 
-/* @contents: of CONTENTS_PAGES */
+/* Measures refaults from swap. @contents: CONTENTS_PAGES pages */
 static void touch_memory(const char *path, const char *contents, struct samples *s)
 {
 	size_t page = page_size(), n;
@@ -295,7 +299,7 @@ static void touch_memory(const char *path, const char *contents, struct samples 
 	measure_full(path, mem, n, s);
 }
 
-/* @what: is read again */
+/* Computes the result; if there is none, @text gets the reason. @what: the swap area or file */
 static void summarise(struct samples *s, struct wsmon_rec_refault *rec, char *text, const char *what)
 {
 	double sum = 0, squares = 0, mean;
@@ -339,7 +343,7 @@ static bool sys_is(const char *path, char letter)
 	return *word == letter;
 }
 
-/* " on sda2, rotating"; nothing if it is no block device */
+/* Gets a text such as " on sda2, rotating"; "" if @dev is no block device */
 static void device_name(dev_t dev, char *name, size_t size)
 {
 	char path[64], link[PATH_MAX];
@@ -365,7 +369,7 @@ static bool zswap(void)
 	return sys_is("/sys/module/zswap/parameters/enabled", 'Y');
 }
 
-/* The swap area that is used first; Return: false without swap */
+/* Names the swap area with the highest priority. Return: false without swap */
 static bool swap_name(char *text)
 {
 	char line[512], path[256], best[256] = "", device[64];
@@ -392,7 +396,7 @@ static bool swap_name(char *text)
 	return true;
 }
 
-/* Return: a file that is gone when it is closed, or -1 */
+/* Return: a file that is deleted when it is closed, or -1 */
 static int open_file(void)
 {
 	char name[] = DIRECTORY "/wsmo-XXXXXX";
@@ -400,7 +404,7 @@ static int open_file(void)
 
 	if (fd >= 0)
 		return fd;
-	/* not all file systems have such files */
+	/* not all file systems support O_TMPFILE */
 	fd = mkostemp(name, O_CLOEXEC);
 	if (fd >= 0)
 		unlink(name);
@@ -413,14 +417,14 @@ static bool fill_file(int fd, size_t bytes)
 	bool done;
 
 	contents_fill(data, bytes);
-	/* a write() that is cut short sets none */
+	/* errno for a short write(), which sets none */
 	errno = ENOSPC;
 	done = write(fd, data, bytes) == (ssize_t)bytes && !fsync(fd);
 	free(data);
 	return done;
 }
 
-/* Return: a file to read, or -1: then @text says why */
+/* Return: a file to read; -1: @text gets the reason */
 static int prepare_file(char *text)
 {
 	int fd = open_file();
@@ -435,7 +439,7 @@ static int prepare_file(char *text)
 	} else if (!fill_file(fd, BYTES)) {
 		snprintf(text, REFAULT_NAME, "%s: %s", DIRECTORY, strerror(errno));
 	} else {
-		/* its pages are charged to the process that reads them next */
+		/* drop the pages: then they are charged to the cgroup, which reads them next */
 		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 		device_name(st.st_dev, device, sizeof(device));
 		snprintf(text, REFAULT_NAME, "%s%s", DIRECTORY, device);
@@ -446,7 +450,7 @@ static int prepare_file(char *text)
 	return -1;
 }
 
-/* Return: is there swap? @text gets its name, or why it can't be measured */
+/* Return: true if swap can be measured. @text gets the name of the swap area, or the reason */
 static bool prepare_swap(char *contents, const struct pids *pids, char *text)
 {
 	const char *contents_of = NULL;
@@ -484,15 +488,15 @@ static int put(const char *path, const char *name, const char *value)
 	return err;
 }
 
-/* The process in the cgroup. @contents NULL, @fd -1: not to be measured */
+/* The child. @path: its cgroup; @contents NULL: do not measure swap; @fd -1: do not measure a file */
 static void work(const char *path, const char *contents, int fd, struct samples *s)
 {
 	int err;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* whatever happens */
+	/* end even if a disk does not answer */
 	alarm(TIMEOUT);
-	/* other processes should take little of the time measured */
+	/* other processes should take little of the measured time */
 	setpriority(PRIO_PROCESS, 0, -20);
 	put(path, "cpu.weight", "10000");
 	err = put(path, "cgroup.procs", "0");
@@ -505,7 +509,7 @@ static void work(const char *path, const char *contents, int fd, struct samples 
 	_exit(0);
 }
 
-/* Return: the process's exit status, 0 if it is killed; -errno if there is none */
+/* Return: exit status of a child; 0 if it was killed; -errno if there is no child */
 static int wait_for(pid_t pid)
 {
 	int status;
@@ -518,14 +522,14 @@ static int wait_for(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 }
 
-/* Make the cgroup, use it, remove it. Return: 0, or an errno if there can be none */
+/* Create the cgroup, measure in it, and remove it. Return: 0, or errno if it cannot be created */
 static int measure(const char *path, size_t limit, const char *contents, int fd, struct samples *s)
 {
 	char text[32], *dir = cgroup_file(path, "");
 	int err, tries;
 	pid_t pid;
 
-	/* left by a process that had this pid and was killed */
+	/* remove the cgroup of a killed process that had the same pid */
 	rmdir(dir);
 	err = mkdir(dir, 0700) ? errno : 0;
 	if (!err) {
@@ -536,7 +540,7 @@ static int measure(const char *path, size_t limit, const char *contents, int fd,
 			work(path, contents, fd, s);
 		if (!err)
 			err = abs(wait_for(pid));
-		/* a process can be in it for a moment after its end */
+		/* a process stays in its cgroup for a moment after its end: try again */
 		for (tries = 0; rmdir(dir) && errno == EBUSY && tries < 100; tries++)
 			nanosleep(&(struct timespec) { .tv_nsec = NSEC_PER_MSEC }, NULL);
 	}
@@ -567,7 +571,7 @@ void refaults_measure(struct refaults *r, const struct pids *pids)
 	if (s == MAP_FAILED) {
 		err = ENOMEM;
 	} else if (swap || fd >= 0) {
-		/* it removes the cgroup even if wsmo is killed */
+		/* a child measures, so that the cgroup is removed even if wsmo is killed */
 		pid = fork();
 		if (!pid)
 			_exit(measure(path, zswap() ? BYTES / 4 * 3 : BYTES / 4,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* rotate.c - several files instead of one that grows */
+/* rotate.c - a recording in several files, instead of one file that grows */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +13,11 @@
 #define MIN_SIZE	(64 << 10)
 
 /**
- * struct kept - a target
+ * struct kept - records of a target that the next file begins with
  * @pid:	the process
  * @target:	its last TARGET record
- * @areas:	AREA records of the last set so far
- * @bytes:	of @areas
+ * @areas:	AREA records of the last set, so far
+ * @bytes:	size of @areas
  */
 struct kept {
 	__u32 pid;
@@ -54,7 +54,7 @@ void rotate_check(struct argp_state *state, const struct rotation *rot)
 {
 	if (rot->keep && !rotates(rot))
 		usage_error(state, "--keep is for --rotate");
-	/* there must be room for one old file */
+	/* leave room for an old file */
 	if (rot->every_bytes > rot->max_bytes / 3 && rot->max_bytes)
 		usage_error(state, "--max-size is at least three times that of --rotate");
 }
@@ -77,7 +77,7 @@ static void keep_area(struct kept *k, const struct wsmon_rec_area *area, const c
 	if (!area->index)
 		k->bytes = 0;
 	more = realloc(k->areas, k->bytes + size);
-	/* without memory the next file lacks some names */
+	/* without memory, leave the areas out: then the next file lacks some names */
 	if (!more)
 		return;
 	k->areas = more;
@@ -119,7 +119,7 @@ void rotate_note(struct rotation *rot, const struct wsmon_record *rec, const cha
 	sorted_remove(&rot->targets, k);
 }
 
-/* The size at which FILE is rotated, or at which recording ends; 0 is never */
+/* Return: size at which FILE is rotated, or at which recording ends; 0: never */
 static __u64 limit(const struct rotation *rot)
 {
 	if (rot->every_bytes)
@@ -127,7 +127,7 @@ static __u64 limit(const struct rotation *rot)
 	return rotates(rot) ? rot->max_bytes / 4 : rot->max_bytes;
 }
 
-/* FILE may begin with much that is kept: at least half of FILE must be observations */
+/* Return: max. size of FILE; at least half of FILE must follow the kept records at its start */
 static __u64 max_size(const struct rotation *rot)
 {
 	return limit(rot) > 2 * rot->begun_bytes ? limit(rot) : 2 * rot->begun_bytes;
@@ -140,7 +140,7 @@ bool rotate_due(const struct rotation *rot, const struct output *o, __u64 now_ns
 	return limit(rot) && output_size(o) >= max_size(rot);
 }
 
-/* The file's own header: its time begins with the file */
+/* Write the header of a file, whose time begins with the file */
 static void put_header(const struct rotation *rot, struct output *o, const struct session *s,
 		       __u64 now_ns)
 {
@@ -194,7 +194,7 @@ int rotate(struct rotation *rot, struct output *o, const struct session *s,
 	if (output_next(o))
 		return -1;
 	put_header(rot, o, s, now_ns);
-	/* counters are since monitoring began */
+	/* the last STATS record: counters are since monitoring began */
 	first.rec.size = sizeof(first);
 	output_record(o, &first.rec);
 	for (i = 0; i < rot->targets.nr; i++)
@@ -208,10 +208,10 @@ void rotate_begun(struct rotation *rot, struct output *o)
 {
 	__u64 size;
 
-	/* now FILE and the files before it have their names */
+	/* after this, FILE and the older files have their names */
 	output_flush(o);
 	rot->begun_bytes = output_size(o);
-	/* a file ends with an interval, beyond its limit; the next may become as long */
+	/* a file ends with an interval and so exceeds its limit; the next file may do so, too */
 	size = max_size(rot) > rot->ended_bytes ? max_size(rot) : rot->ended_bytes;
 	if (rot->max_bytes)
 		output_remove(o, rot->max_bytes > size ? rot->max_bytes - size : 0);

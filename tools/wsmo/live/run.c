@@ -26,7 +26,7 @@
 
 /* Options: whom, how long, and how */
 
-/* What the module takes: wsmon_attrs_check() */
+/* Bounds of the module: see wsmon_attrs_check() */
 #define INTERVAL_MIN	(100 * NSEC_PER_USEC)
 #define INTERVAL_MAX	(86400 * NSEC_PER_SEC)
 #define WINDOW_MAX	INTERVAL_MAX
@@ -162,7 +162,7 @@ static bool is_number(const char *text)
 	return *text && !text[strspn(text, "0123456789")];
 }
 
-/* A command that begins with a digit is likely something else */
+/* Refuses a command that begins with a digit: it is likely a misplaced pid or value */
 static void check_command(struct argp_state *state, const struct record *r)
 {
 	const char *before = r->cmd[-1];
@@ -208,7 +208,7 @@ void record_check(struct argp_state *state, void *to)
 		usage_error(state, "--cgroup and --all name the processes: neither -p nor a command");
 	if (!r->cmd && !r->pids.nr && !r->session.cgroup && !r->optional)
 		usage_error(state, "nothing to %s: name processes with -p, or a command", r->verb);
-	/* stacks are taken of targets; processes of a cgroup are no targets */
+	/* only targets have stacks, and the processes of a cgroup are no targets */
 	r->stacks.wanted &= !r->session.cgroup;
 	if (r->who && r->session.cgroup)
 		usage_error(state, "--who needs processes: it cannot do all of a cgroup");
@@ -229,7 +229,7 @@ void marks_parse(struct argp_state *state, char *list, const struct option_desc 
 	qsort(m->at_ns, m->nr, sizeof(m->at_ns[0]), order_u64);
 }
 
-/* Return: when the next mark is due (CLOCK_MONOTONIC), 0 is never */
+/* Return: time of the next mark (CLOCK_MONOTONIC); 0: never */
 static __u64 marks_due(const struct marks *m)
 {
 	return m->next < m->nr ? m->start_ns + m->at_ns[m->next] : 0;
@@ -247,7 +247,7 @@ static void marks_tick(struct marks *m, const struct session *s)
 		err = session_mark(s, text);
 		if (err) {
 			msg("no mark %s: %s", text, strerror(-err));
-			/* the session has ended, or the module cannot: no more tries */
+			/* do not try again: the session has ended, or the module has no marks */
 			m->nr = m->next;
 			return;
 		}
@@ -262,8 +262,8 @@ void marks_report(const struct marks *m)
 }
 
 /*
- * Completing the stream's records on their way into the file: names of areas, mappings, resident
- * memory beside the working set
+ * Completing the records of the stream on their way into the file: adds names of areas, mappings,
+ * and resident memory
  */
 
 static void write_mapping(void *output, const struct wsmon_record *rec)
@@ -274,7 +274,7 @@ static void write_mapping(void *output, const struct wsmon_record *rec)
 /* Write records of the command's allocations since the last call */
 static void record_allocations(struct record *r)
 {
-	/* the file begins with the header */
+	/* not before the header, which is the start of the file */
 	if (r->session.header_size)
 		feed_take(&r->feed, r->child.pid, &r->output);
 }
@@ -326,7 +326,7 @@ static void take_wss(struct record *r, const struct wsmon_rec_wss *w)
 	targets_memory(&r->targets, w->pid, &r->output);
 }
 
-/* Called between two intervals, so that no snapshot is cut apart */
+/* Called between two intervals, so that each snapshot is in one file */
 static void rotate_if_due(struct record *r)
 {
 	__u64 now_ns = r->stats.rec.time_ns;
@@ -366,7 +366,7 @@ static void record_take(struct record *r, const struct wsmon_record *rec)
 		return;
 	}
 	rotate_note(&r->rotation, rec, "");
-	/* END is the last record; allocations come before the regions that they are in */
+	/* no record may follow END; allocations must precede the snapshot that counts them */
 	if (rec->type == WSMON_REC_END)
 		stacks_end(&r->stacks, &r->output);
 	if (rec->type == WSMON_REC_END || rec->type == WSMON_REC_SNAPSHOT)
@@ -416,27 +416,27 @@ static void record_take(struct record *r, const struct wsmon_record *rec)
 
 /* The loop that copies the stream to the file while a session runs */
 
-#define END_PATIENCE	(5 * NSEC_PER_SEC)	/* for END after stopping */
-#define EXIT_PATIENCE	(2 * NSEC_PER_SEC)	/* for END after CMD's exit */
+#define END_PATIENCE	(5 * NSEC_PER_SEC)	/* max. wait for END after stopping */
+#define EXIT_PATIENCE	(2 * NSEC_PER_SEC)	/* max. wait for END after CMD's exit */
 
-/* Pending events; times are CLOCK_MONOTONIC, 0 is never */
+/* Times of the next events (CLOCK_MONOTONIC); 0: never */
 struct loop {
-	__u64 tick_ns;		/* next time to read /proc and draw progress */
-	__u64 stop_ns;		/* when to stop the session */
-	__u64 give_up_ns;	/* when to wait for END no longer */
+	__u64 tick_ns;		/* read /proc and draw progress */
+	__u64 stop_ns;		/* stop the session */
+	__u64 give_up_ns;	/* wait for END no longer */
 	bool progress;
 };
 
 __u64 record_lost(const struct record *r)
 {
-	/* no LOST record follows a loss at the very end */
+	/* a loss at the very end has no LOST record, but STATS counts it */
 	return r->lost.records > r->stats.lost_records ?
 	       r->lost.records : r->stats.lost_records;
 }
 
 static void progress(const struct record *r)
 {
-	/* the total is there while there are several members */
+	/* the stream has a total only while there are several members */
 	bool group = r->total.rec.size && r->total.rec.time_ns >= r->wss.rec.time_ns;
 	char wss[UNITS_LEN], low[UNITS_LEN], high[UNITS_LEN];
 	char bytes[UNITS_LEN], time[UNITS_LEN], line[256];
@@ -491,7 +491,7 @@ static bool take_record(void *arg, const struct wsmon_record *rec)
 	return !r->ended;
 }
 
-/* Takes the records in the stream; Return: false at its end */
+/* Takes all records that the stream has. Return: false at its end */
 static bool take_stream(struct record *r)
 {
 	int res = session_take(&r->session, take_record, r);
@@ -529,7 +529,7 @@ static void handle_signals(struct record *r, struct loop *l)
 			if (r->child.gone && r->session.started)
 				l->stop_ns = clock_now() + EXIT_PATIENCE;
 		} else if (!r->cmd) {
-			/* the second signal: do not wait for END */
+			/* the first signal stops the session; after a second one, do not wait for END */
 			if (r->session.started)
 				stop(r, l);
 			else
@@ -635,7 +635,7 @@ void record_loop(struct record *r)
 			stop(r, &l);
 		if (l.give_up_ns && clock_now() >= l.give_up_ns) {
 			msg("the module did not report the end; the file has no end record");
-			/* 1: the user did not want to wait */
+			/* @give_up_ns 1: the user did not want to wait, which is no failure */
 			r->failed |= l.give_up_ns > 1;
 			break;
 		}
@@ -659,9 +659,9 @@ static void record_wait_child(struct record *r)
 	}
 }
 
-/* The order of things */
+/* The order of a run's steps */
 
-/* Can a process that exists be monitored? Return: 0, or -1 after a message */
+/* Checks that an existing process can be monitored. Return: 0, or -1 after a message */
 static int check_pid(__u32 pid, FILE *status)
 {
 	char line[256], name[64] = "", state = 0;
@@ -675,7 +675,7 @@ static int check_pid(__u32 pid, FILE *status)
 		sscanf(line, "Tgid: %u", &tgid);
 		memory |= !strncmp(line, "VmSize:", 7);
 	}
-	/* other threads may live on after the main thread */
+	/* after the end of the main thread, other threads may still run */
 	ended = state == 'Z' || state == 'X';
 	if (ended && !proc_memory(pid, &rec)) {
 		ended = false;
@@ -724,7 +724,7 @@ int record_catch_signals(struct record *r, sigset_t *mask)
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	for (i = 0; i < ARRAY_SIZE(signals); i++) {
-		/* a signal that is ignored stays ignored, for nohup */
+		/* a signal that is ignored, as under nohup, stays ignored */
 		if (!sigaction(signals[i], NULL, &old) &&
 		    old.sa_handler != SIG_IGN)
 			sigaddset(&set, signals[i]);
@@ -741,7 +741,7 @@ int record_catch_signals(struct record *r, sigset_t *mask)
 	return -1;
 }
 
-/* The pids as "target" wants them, or the cgroup; Return: malloc()ed */
+/* Return: the pids or the cgroup as the module's file "target" takes them; malloc()ed */
 static char *target_text(const struct record *r)
 {
 	char *text = NULL;
@@ -798,7 +798,7 @@ static int open_feed(struct record *r)
 {
 	struct identity id;
 
-	/* an identity that makes no sense is reported when the command starts */
+	/* a wrong identity is reported when the command starts */
 	return identity_get(&id, r->child.user) ? 0 : feed_open(&r->feed, r->cmd[0], id.uid ? id.uid : geteuid());
 }
 
@@ -826,8 +826,8 @@ int record_start(struct record *r)
 }
 
 /*
- * Does everything up to the first data: first what can fail, then what changes
- * something. Return: 0, or the exit status after a message
+ * Does all steps before the first data. Steps that can fail come before steps that change something.
+ * Return: 0, or the exit status after a message
  */
 static int begin(struct record *r)
 {
@@ -852,7 +852,7 @@ static int begin(struct record *r)
 	return 0;
 }
 
-/* Waits for CMD, or ends it if it has not begun; Return: its exit status */
+/* Waits for CMD, or ends CMD if it has not begun. Return: its exit status */
 static int end_child(struct record *r)
 {
 	if (r->child.release >= 0)

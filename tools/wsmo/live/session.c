@@ -33,7 +33,7 @@ static int windows_text(char *buf, size_t size, const struct wsmon_attrs *a)
 
 /**
  * attr_text() - write an attribute's value as the module does
- * @key: its name
+ * @key: name of the attribute
  * Return: the length, as snprintf(); 0 for an unknown key
  */
 static int attr_text(char *buf, size_t size, const struct wsmon_attrs *a, const char *key)
@@ -129,7 +129,7 @@ static int debugfs_open(const char *name, int flags)
 }
 
 /**
- * debugfs_explain() - print the meaning of an error of these functions, and what to do
+ * debugfs_explain() - print the meaning of an error of these functions, and a cure
  * @err: -errno
  */
 static void debugfs_explain(const char *name, int err)
@@ -192,7 +192,7 @@ static int debugfs_write(const char *name, const char *text)
 	return n;
 }
 
-/* /dev/wsmon, an open file of which is a session */
+/* /dev/wsmon: each open file of it is a session */
 
 int device_open(void)
 {
@@ -204,7 +204,7 @@ int device_open(void)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Write a text to it; Return: 0, or -errno without a message */
+/* Write a text to the device. Return: 0, or -errno without a message */
 static int device_write(int fd, const char *text)
 {
 	ssize_t n = write(fd, text, strlen(text));
@@ -248,7 +248,7 @@ static enum reader_result session_parse(struct session *s, const struct wsmon_re
 		enum reader_result res = reader_parse(&s->reader, rec);
 
 		if (res == READER_HEADER) {
-			/* the parser refuses one that is larger than this */
+			/* it fits: the parser refuses a larger header */
 			s->header_size = s->reader.header.header_size;
 			memcpy(s->header, *rec, s->header_size);
 		}
@@ -271,7 +271,7 @@ static int session_read_from(struct session *s, int fd)
 	return -1;
 }
 
-/* The value of a key in "key=value ..."; Return: was it given? */
+/* Gets the value of a key in "key=value ...". Return: false if @text has no such key */
 static bool value_of(const char *text, const char *key, __u64 *value)
 {
 	const char *at = strstr(text, key);
@@ -279,7 +279,7 @@ static bool value_of(const char *text, const char *key, __u64 *value)
 	return at && sscanf(at + strlen(key), "=%llu", value) == 1;
 }
 
-/* Say that the module refuses these attributes */
+/* Print a message about attributes that the module refuses */
 static void session_refused(const char *text)
 {
 	static const struct {
@@ -317,8 +317,8 @@ static void session_refused(const char *text)
 }
 
 /*
- * A session in debugfs, where there is only one. Attributes outlast it, so session_close()
- * restores them.
+ * A session in debugfs, which has only one session. Attributes keep their values after the session,
+ * so session_close() restores the old values.
  */
 
 static bool status_is(const char *text, const char *word)
@@ -338,7 +338,7 @@ static int look_at_status(const char *word)
 	return status_is(status, word);
 }
 
-/* Drops what an earlier session left in the stream; none is running now */
+/* Drops the records that an earlier session left in the stream. Context: no session is running */
 static int drain(struct session *s)
 {
 	const struct wsmon_record *rec;
@@ -362,7 +362,7 @@ static int drain(struct session *s)
 	}
 	s->stale = s->reader.offset;
 	if (s->reader.head != s->reader.tail)
-		s->stale++;	/* the rest of a record is still to come */
+		s->stale++;	/* the rest of the last record will be read later */
 	return 0;
 }
 
@@ -376,7 +376,7 @@ static int attach(struct session *s)
 	return -1;
 }
 
-/* Check that no other is running, attach, drop what an earlier one left */
+/* Check that no session is running, attach, drop the records of an earlier session */
 static int fallback_open(struct session *s)
 {
 	int idle = look_at_status("idle");
@@ -391,7 +391,7 @@ static int fallback_open(struct session *s)
 	return attach(s) ? -1 : drain(s);
 }
 
-/* Attach to the one that runs */
+/* Attach to the running session */
 static int fallback_join(struct session *s)
 {
 	int running = look_at_status("running");
@@ -401,7 +401,7 @@ static int fallback_join(struct session *s)
 	return attach(s);
 }
 
-/* Finds "key=value" in @text; Return: length of the value, 0 if not there */
+/* Finds "key=value" in @text. Return: length of the value; 0 if @text has no such key */
 static size_t find_value(const char *text, const char *key, const char **value)
 {
 	size_t len = strlen(key);
@@ -415,7 +415,7 @@ static size_t find_value(const char *text, const char *key, const char **value)
 	return 0;
 }
 
-/* Writes "key=value ...", with the values wanted, or with those from before */
+/* Writes "key=value ...", with the wanted values; @before: with the values before the session */
 static void settings_text(const struct session *s, bool before, char *text, size_t size)
 {
 	size_t i, len = 0;
@@ -428,7 +428,7 @@ static void settings_text(const struct session *s, bool before, char *text, size
 	snprintf(text + len, size - len, "\n");
 }
 
-/* Finds the values before; drops settings that the module need not know */
+/* Saves the values before the session; drops optional settings that the module does not know */
 static int keep_attrs(struct session *s, const char *text)
 {
 	const char *missing = "";
@@ -535,9 +535,9 @@ static void fallback_restore(const struct session *s)
 
 /* A session on the device */
 
-#define HEADER_PATIENCE	5000	/* ms; it comes at the end of an interval */
+#define HEADER_PATIENCE	5000	/* ms; the header comes at the end of an interval */
 
-/* The settings of one kind, and the processes */
+/* Return: the text of a request: settings, and the processes; malloc()ed */
 static char *request(const struct session *s, bool attrs, const char *target)
 {
 	char *text = NULL;
@@ -569,7 +569,7 @@ static int ask(const struct session *s, bool attrs, const char *target)
 	return err;
 }
 
-/* Waits for the header: the attributes in force. Return: is it there? */
+/* Waits for the header, which has the attributes in force. Return: false if none came in time */
 static bool wait_for_header(struct session *s)
 {
 	struct pollfd fd = { .fd = s->fd, .events = POLLIN };
@@ -579,7 +579,7 @@ static bool wait_for_header(struct session *s)
 	       session_parse(s, &rec) == READER_HEADER;
 }
 
-/* Says which attributes of the session differ from these */
+/* Prints which attributes of the session differ from these settings */
 static void tell_differences(struct session *s, const struct setting **set, size_t nr)
 {
 	bool known = wait_for_header(s), given = set[0]->option;
@@ -600,8 +600,8 @@ static void tell_differences(struct session *s, const struct setting **set, size
 }
 
 /*
- * Others monitor the processes already, and their attributes apply. An attribute that the user
- * asked for must be the same; one that the verb prefers need not be.
+ * Another program monitors the processes already, and its attributes apply. An attribute that the
+ * user set must be the same. An attribute that the verb prefers may differ: this is only reported.
  */
 static int accept_attrs(struct session *s)
 {
@@ -651,7 +651,7 @@ static int start_device(struct session *s, const char *target)
 	return 1;
 }
 
-/* The device is a session from its open() on */
+/* Nothing to do: an open file of the device is a session */
 static int device_opened(struct session *s)
 {
 	return 0;
@@ -686,18 +686,18 @@ static int device_mark(int fd, const char *text)
 	return device_write(fd, line);
 }
 
-/* A session on either */
+/* A session on the device or in debugfs */
 
-#define FILLS_A_WAKEUP	64	/* then the caller's turn comes */
+#define FILLS_A_WAKEUP	64	/* max. fills of the buffer in a call, to return to the caller's loop */
 
 /**
  * struct interface - how a session reaches the module; the functions are parts of session_*()
  * @open:	prepare to start; Return: 0, or -1 after a message
- * @join:	take part in the session that runs; Return: 0, 1 if none does, -1 after a message
+ * @join:	attach to the running session; Return: 0, 1 if none is running, -1 after a message
  * @start:	set the attributes, write the target; Return: 0, an error caused by the
  *		processes, or 1 after a message
- * @wait:	wait until it runs; Return: 0, or -1 after two seconds and a message
- * @stop:	stop monitoring; in debugfs a session that was joined goes on
+ * @wait:	wait until the session runs; Return: 0, or -1 after two seconds and a message
+ * @stop:	stop monitoring; in debugfs a session that was joined keeps running
  * @mark:	mark this moment; Return: 0 or -errno
  */
 struct interface {
@@ -715,7 +715,7 @@ static const struct interface on_device = {
 	fallback_open, fallback_join, fallback_start, fallback_wait, fallback_stop, fallback_mark,
 };
 
-/* The device, debugfs if there is none. Return: 0, or -1 after a message */
+/* Chooses the device, or debugfs if there is no device. Return: 0, or -1 after a message */
 static int choose_interface(struct session *s)
 {
 	int fd = device_open();
@@ -785,7 +785,7 @@ bool session_behind(const struct session *s)
 	return s->reader.head != s->reader.tail || poll(&fd, 1, 0) > 0;
 }
 
-/* Explains an error of the cgroup; Return: was it one? */
+/* Explains an error that the cgroup caused. Return: false if it has another cause */
 static bool explain_cgroup(const struct session *s, int err)
 {
 	if (!s->cgroup)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* stacks.c - asks wsmo-stack for call stacks, writes them to the file */
+/* stacks.c - requests call stacks from wsmo-stack, and writes them to the file */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -37,7 +37,7 @@ static void __attribute__((noreturn)) execute(int fd)
 	_exit(program_execute("stack", argv));
 }
 
-/* Starts wsmo-stack if need be; Return: whether it runs */
+/* Starts wsmo-stack, unless it runs already. Return: false if it does not run */
 static bool start(struct stacks *s)
 {
 	int fd[2];
@@ -64,7 +64,7 @@ static bool start(struct stacks *s)
 	return true;
 }
 
-/* Return: whether wsmo-stack got the request */
+/* Sends a request to wsmo-stack. Return: false if that failed */
 static bool ask(struct stacks *s, __u32 pid, __u32 reason, __u32 number)
 {
 	const struct stack_request rq = {
@@ -97,7 +97,7 @@ void stacks_peak(struct stacks *s, const struct wsmon_rec_peak *peak)
 	if (!s->last.size)
 		s->last = SORTED(*t, 65536, order_u32);
 	t = sorted_find(&s->last, &key);
-	/* text and the rest peak at once: the same stacks serve both */
+	/* several working sets (all, text, rest) peak at the same time: they share these stacks */
 	if (t && t->start_ns == peak->start_ns)
 		return;
 	if ((t && peak->start_ns - t->start_ns < s->interval_ns) ||
@@ -124,7 +124,7 @@ static void report_error(struct stacks *s, const struct wsmon_rec_stack *rec)
 {
 	const char *why = strerror(rec->error);
 
-	/* threads end all the time */
+	/* do not report ESRCH: threads end at any time */
 	if (s->noted || rec->error == ESRCH)
 		return;
 	s->noted = true;
@@ -155,7 +155,7 @@ static void reap(struct stacks *s)
 {
 	close(s->fd);
 	s->fd = -1;
-	/* it may wait for a file whose server does not answer, and then not even be killed */
+	/* do not wait: wsmo-stack may wait for a file server, and then it ends late or never */
 	waitpid(s->pid, NULL, WNOHANG);
 	s->pid = 0;
 }

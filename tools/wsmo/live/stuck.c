@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* stuck.c - ends the program by a signal that it cannot take, as it waits for a reader */
+/* stuck.c - lets a signal end the program while it waits for the reader of its output */
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -17,7 +17,7 @@ static struct stuck {
 	const struct child *child;
 } watched;
 
-/* Does a file that is written to have no room? */
+/* Is an output full, so that a write() to it would wait? */
 static bool no_room(void)
 {
 	struct pollfd fds[] = {
@@ -34,7 +34,7 @@ static bool no_room(void)
 	return false;
 }
 
-/* The bytes that this process has written so far; 0 if the kernel does not count them */
+/* Return: bytes that this process has written so far; 0 if the kernel does not count them */
 static unsigned long long written(void)
 {
 	unsigned long long bytes = 0;
@@ -48,7 +48,7 @@ static unsigned long long written(void)
 	return bytes;
 }
 
-/* Raises the signal: the program dies, maybe after its handler removed a temporary file */
+/* Delivers pending signals: the program dies, if need be after a handler removed a temporary file */
 static void end(void)
 {
 	static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
@@ -59,14 +59,14 @@ static void end(void)
 	for (i = 0; i < ARRAY_SIZE(signals); i++) {
 		if (sigismember(&waits, signals[i]) <= 0)
 			continue;
-		/* the main thread, which reaps it, waits for the reader */
+		/* the main thread, which would pass the signal on to the child, waits for the reader */
 		if (watched.child && watched.child->pid > 0 && !watched.child->gone &&
 		    (signals[i] == SIGTERM || signals[i] == SIGHUP))
 			kill(watched.child->pid, signals[i]);
 		sigemptyset(&one);
 		sigaddset(&one, signals[i]);
 		pthread_sigmask(SIG_UNBLOCK, &one, NULL);
-		/* it was taken meanwhile: the next one is for the main thread, too */
+		/* still alive, so the main thread took the signal: leave the next ones to it */
 		pthread_sigmask(SIG_BLOCK, &one, NULL);
 	}
 }
@@ -83,7 +83,7 @@ static void *watch(void *unused)
 		before = written();
 		for (seconds = 0; no_room() && poll(&fd, 1, 0) > 0 && seconds < 2; seconds++)
 			nanosleep(&second, NULL);
-		/* a reader that is slow takes something now and then */
+		/* a slow reader, which takes something now and then, is not stuck */
 		if (seconds == 2 && no_room() && poll(&fd, 1, 0) > 0 && written() == before)
 			end();
 		nanosleep(&second, NULL);
@@ -96,7 +96,7 @@ void stuck_watch(int signal_fd, const int *output, const struct child *child)
 	pthread_t thread;
 
 	watched = (struct stuck) { signal_fd, output, child };
-	/* without it signals have to wait */
+	/* if there is no thread, signals wait for the reader */
 	if (!pthread_create(&thread, NULL, watch, NULL))
 		pthread_detach(thread);
 }

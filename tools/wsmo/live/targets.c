@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* targets.c - the targets of a recording, and how much memory they have */
+/* targets.c - the targets of a recording, and their memory by /proc */
 #include <stdlib.h>
 
 #include "cgroup.h"
@@ -10,13 +10,14 @@
 #include "procfs.h"
 #include "targets.h"
 
-/* Min. time between two PROC records of a target: one follows each WSS record */
+/* Min. time between two PROC records of a target, which follow its WSS records */
 #define MEMORY_INTERVAL	(NSEC_PER_SEC * 9 / 10)
 
 /*
- * Reading PSS holds the target's mmap lock, and visits each of its pages. So it is read every
- * PSS_INTERVAL, or less often: after PSS_PACE times the time reading took. The first reading waits
- * as long, by an estimate from RSS, if it may take more than PSS_AT_ONCE.
+ * Reading PSS holds the target's mmap lock and visits all of its pages. So PSS is read every
+ * PSS_INTERVAL, or after PSS_PACE times the duration of the last reading if this is longer. The
+ * duration of the first reading is estimated from RSS; if it may exceed PSS_AT_ONCE, the first
+ * reading is also delayed by PSS_PACE times this estimate.
  */
 #define PSS_INTERVAL	(10 * NSEC_PER_SEC)
 #define PSS_PACE	1000
@@ -26,9 +27,9 @@
 /**
  * struct target - a target
  * @pid:	the process
- * @gone:	it ended
- * @memory_ns:	time of its last PROC record, 0 if there is none
- * @pss_ns:	when to read PSS next, 0 if not decided
+ * @gone:	the process has ended
+ * @memory_ns:	time of its last PROC record; 0: none
+ * @pss_ns:	time of the next reading of PSS; 0: not decided
  */
 struct target {
 	__u32 pid;
@@ -118,11 +119,11 @@ void targets_free(struct targets *t)
 /* Max. processes looked at */
 #define PROCESSES	65536
 
-/* List them this often, or so that listing takes at most 1 % of a CPU */
+/* List the processes this often, or less often, so that listing takes at most 1 % of a CPU */
 #define LIST_INTERVAL	(5 * NSEC_PER_SEC)
 #define LIST_PACE	100
 
-/* Without enough CPU, reading all may take minutes: after this time, add no new targets */
+/* If CPU time is short, looking at all processes may take minutes: then add no further targets */
 #define LOOK_MAX	NSEC_PER_SEC
 
 #define LARGE		20	/* a target has at least this part of the RSS of all */
@@ -155,7 +156,7 @@ static void add(struct targets *t, struct output *o, __u32 pid, __u32 reason)
 	targets_note(t, pid, false);
 }
 
-/* Ends the targets that are not among @pids; without @pids, those whose process has ended */
+/* Ends targets that are not among @pids; @pids NULL: ends targets whose process has ended */
 static void drop(struct targets *t, struct output *o, const __u32 *pids, size_t nr)
 {
 	struct wsmon_rec_exit rec = {
