@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* cli.c - what every file of the command shares: messages, how a program begins and ends */
+/* cli.c - messages, and the start and the end of a program, for all files of the command */
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 
 static int progress_len;
 
-/* Columns of one line of the terminal: "\r" does not return to the line above */
+/* Return: columns of the terminal; text to be overwritten after "\r" must fit into one line */
 static size_t stderr_columns(void)
 {
 	struct winsize size;
@@ -105,11 +105,11 @@ int output_error(void)
 	return err;
 }
 
-/* How wsmo and the programs it executes begin and end */
+/* Start and end of wsmo and of the programs that it executes */
 
 /*
- * A file opened while fd 0, 1 or 2 is closed would get that number, and messages would go there.
- * Fill these numbers with descriptors that fail when used.
+ * Opens descriptors that fail when used in place of closed descriptors 0, 1 and 2. Otherwise a file
+ * opened later could get number 2, and messages would be written to it.
  */
 static void fill_std_fds(void)
 {
@@ -120,7 +120,7 @@ static void fill_std_fds(void)
 			open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-/* Help and the like end in exit() */
+/* Checks the output at exit(), also after --help and --version, which argp ends by exit() */
 static void check_output(int status, void *arg)
 {
 	if (!status && end_program(status))
@@ -130,9 +130,9 @@ static void check_output(int status, void *arg)
 void begin_program(void)
 {
 	fill_std_fds();
-	/* write() reports a file that is too large */
+	/* without the signal, write() fails if a file is too large, and the error is reported */
 	signal(SIGXFSZ, SIG_IGN);
-	/* who started wsmo may ignore it: then the kernel reaps children, and their pids are not ours */
+	/* if SIGCHLD is ignored, the kernel reaps children, and their pids may be reused at once */
 	signal(SIGCHLD, SIG_DFL);
 	argp_err_exit_status = WSMO_USAGE;
 	on_exit(check_output, NULL);
@@ -173,7 +173,7 @@ int end_program(int status)
 
 int open_regular(const char *path, int flags)
 {
-	/* open() may be the one of symbols.c, which calls this */
+	/* not open(): symbols.c overrides it, and calls this function */
 	int found = openat(AT_FDCWD, path, O_PATH | O_CLOEXEC | flags), fd = -1;
 	char name[32];
 	struct stat st;

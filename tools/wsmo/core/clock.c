@@ -6,7 +6,7 @@
 #include "clock.h"
 
 /*
- * Return: ns that CLOCK_MONOTONIC of this time namespace is ahead of the kernel's, used in records
+ * Return: CLOCK_MONOTONIC of this time namespace minus the kernel's, which records use, in ns
  */
 static __s64 clock_ahead(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* identity.c - whom a command runs as, and whom its files belong to */
+/* identity.c - the user who runs a command, and to whom wsmo's files belong */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -13,7 +13,7 @@
 #include "identity.h"
 #include "units.h"
 
-/* -1 means "leave it" to setuid(), so it is no id */
+/* Parses an id. Refuses -1, which is no id: to chown() it means "no change" */
 static int parse_id(const char *text, __u64 *id)
 {
 	return text ? units_parse_count(text, UINT_MAX - 1, id) : -EINVAL;
@@ -33,7 +33,7 @@ static int of_sudo(struct identity *id, const char *uid)
 
 	if (parse_id(uid, &u) || parse_id(getenv("SUDO_GID"), &g))
 		return -1;
-	/* the user may have no name any more */
+	/* the entry of the user may be gone: then @id has no name */
 	take(id, getpwuid(u));
 	id->uid = u;
 	id->gid = g;
@@ -65,7 +65,7 @@ int identity_get(struct identity *id, const char *user)
 	*id = (struct identity) { 0 };
 	if (user)
 		return take(id, getpwnam(user));
-	/* they may be nested: the user is the first who was not root */
+	/* sudo, pkexec and doas may be nested: take the first caller that is not root */
 	for (i = 0; !geteuid() && i < ARRAY_SIZE(from); i++) {
 		const char *value = getenv(from[i].variable);
 

@@ -2,9 +2,10 @@
 /*
  * main.c - the verbs of wsmo
  *
- * record runs beside what it records and must be small, so other programs read and draw: their
- * libraries would make it a third larger. Each program has this file and the verbs that the
- * linker's -u names; for another verb it executes the program that has it.
+ * "wsmo record" runs beside its targets and must be small. So reports and pictures are other
+ * programs: their libraries would make "wsmo" a third larger. Each program contains this file, and
+ * the verbs that the linker's option -u names. For another verb it executes the program that
+ * contains the verb.
  */
 #include <locale.h>
 #include <stdio.h>
@@ -56,7 +57,7 @@ static const struct verb *find_verb(const char *name)
 	return NULL;
 }
 
-/* Executed as above, or by hand as wsmo-report: the name is the verb */
+/* Finds the verb in the name of a program, such as "wsmo-report", executed by wsmo or by hand */
 static const struct verb *verb_of_program(const char *name)
 {
 	const char *dash = strrchr(name, '-');

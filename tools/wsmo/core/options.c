@@ -14,14 +14,14 @@
 #include "text.h"
 #include "units.h"
 
-/* Help, and what is wrong with a command line: argp explains neither well */
+/* Help, and messages about wrong command lines, which explain more than argp's */
 
 static char verb_name[32];
-static const char *option_name;	/* what usage_error() is about; NULL is none */
+static const char *option_name;	/* the option that usage_error() names; NULL: none */
 
 static void help(struct argp_state *state, FILE *f, unsigned int flags)
 {
-	/* getopt's messages are not wanted, argp's help is */
+	/* ARGP_NO_ERRS hides getopt's messages, but would also hide argp's help */
 	state->flags &= ~ARGP_NO_ERRS;
 	state->name = verb_name;
 	argp_state_help(state, f, flags);
@@ -41,7 +41,7 @@ void usage_error(struct argp_state *state, const char *fmt, ...)
 	exit(WSMO_USAGE);
 }
 
-/* Is there an option, here or in the children, for which @f returns true? */
+/* Does @f return true for any option of @argp or its children? */
 static bool any_option(const struct argp *argp, bool (*f)(const struct argp_option *o, void *data),
 		       void *data)
 {
@@ -59,9 +59,9 @@ static bool any_option(const struct argp *argp, bool (*f)(const struct argp_opti
 
 /**
  * struct wrong - a word of the command line that getopt rejected
- * @name:	the option's name, @len bytes; a letter if @len is 0
- * @found:	the last option whose name it is, or begins
- * @nr:		number of options whose names it begins
+ * @name:	name of the option, @len bytes; @len 0: a single letter
+ * @found:	the last option whose name is, or begins with, this name
+ * @nr:		number of options whose names begin with this name
  * @names:	gets the names of all options
  */
 struct wrong {
@@ -117,7 +117,7 @@ static void explain_long(struct argp_state *state, const struct argp *argp, cons
 	usage_error(state, "--%s needs an argument: %s", w.found->name, w.found->arg);
 }
 
-/* Exits with a message if @word is not understood */
+/* Exits with a message if getopt rejects a word because of its options */
 static void explain(struct argp_state *state, const struct argp *argp, const char *word)
 {
 	struct wrong w = { .name = word };
@@ -138,8 +138,8 @@ static void explain(struct argp_state *state, const struct argp *argp, const cha
 }
 
 /*
- * argp's own --help would call the verb by argv[0], which is "wsmo" because
- * getopt begins its messages with it.
+ * Replaces argp's own --help, which would print argv[0] as the name of the verb. argv[0] is "wsmo"
+ * because getopt begins its messages with it.
  */
 enum { OPT_USAGE = 512 };
 
@@ -162,7 +162,7 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
 		help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
 		return 0;
 	case ARGP_KEY_ERROR:
-		/* getopt's position is at the wrong word or after it */
+		/* the wrong word is at getopt's position, or before it */
 		if (state->next > 1)
 			explain(state, argp, state->argv[state->next - 1]);
 		if (state->next < state->argc)
@@ -186,7 +186,7 @@ static const struct argp_child verb_common[] = {
 	{ 0 }
 };
 
-/* One line for each name of an option, with the name of its argument */
+/* Prints a line for each name of an option, with the name of its argument */
 static void list_options(const struct argp *argp)
 {
 	const struct argp_option *o = argp->options;
@@ -215,7 +215,7 @@ static char *help_filter(int key, const char *text, void *input)
 	return key == ARGP_KEY_HELP_DUP_ARGS_NOTE ? NULL : (char *)(uintptr_t)text;
 }
 
-/* Options of tables */
+/* Options described by tables */
 
 #define OPTIONS_MAX	48
 
@@ -253,7 +253,7 @@ double option_percent(struct argp_state *state, const char *arg)
 	return share;
 }
 
-/* @or: what else could be written, for the message */
+/* @or: for the message, another allowed argument */
 static __u32 permille_of(struct argp_state *state, const char *arg, const char *or)
 {
 	__u32 permille = option_percent(state, arg) * 1000 + 0.5;
@@ -332,7 +332,7 @@ static void add_pids(struct argp_state *state, char *list, struct pids *pids)
 		pid[len] = '\0';
 		if (units_parse_count(pid, INT_MAX, &v) || !v)
 			usage_error(state, "'%s' is not a process id", pid);
-		/* named twice, it counts once */
+		/* a pid that is named twice counts once */
 		if (pids->nr && pids_has(pids, v))
 			continue;
 		pids->pid = need(reallocarray(pids->pid, pids->nr + 1, sizeof(*pids->pid)));
@@ -395,7 +395,7 @@ static __u64 size_within(struct argp_state *state, const char *arg, __u64 min, _
 	return bytes;
 }
 
-/* The number that an argument is */
+/* Return: the number in an argument */
 static __u64 number_of(struct argp_state *state, const char *arg, const struct option_desc *o)
 {
 	if (o->optional && !arg)

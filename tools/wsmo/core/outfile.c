@@ -33,7 +33,7 @@ static void remove_and_die(int sig)
 	raise(sig);
 }
 
-/* Signals that the program handles itself, or that are ignored, are left alone */
+/* Sets handlers that remove the file; leaves signals alone that are handled already, or ignored */
 static void set_named(struct outfile *o)
 {
 	struct sigaction act = {
@@ -57,7 +57,7 @@ static void block_signals(sigset_t *before)
 	sigprocmask(SIG_BLOCK, &all, before);
 }
 
-/* Return: the descriptor that @name stands for, or -1 */
+/* Return: the descriptor if @name is in /dev/fd or the like, else -1 */
 static int descriptor(const char *name)
 {
 	static const char * const dirs[] = { "/dev/fd/", "/proc/self/fd/" };
@@ -86,9 +86,9 @@ static int fail(const struct outfile *o, const char *why)
 	return -1;
 }
 
-/* The functions below return why a file cannot be opened, or NULL */
+/* The functions below return the reason why a file cannot be opened, or NULL */
 
-/* A descriptor that wsmo was started with: wsmo's own have FD_CLOEXEC */
+/* Opens a descriptor that wsmo was started with; wsmo's own descriptors have FD_CLOEXEC */
 static const char *open_descriptor(struct outfile *o, int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
@@ -99,7 +99,7 @@ static const char *open_descriptor(struct outfile *o, int fd)
 	return o->fd < 0 ? strerror(errno) : NULL;
 }
 
-/* A FIFO or device, which O_PATH found */
+/* Opens a FIFO or device, which an O_PATH descriptor refers to */
 static const char *open_found(struct outfile *o, int found)
 {
 	char path[32];
@@ -108,7 +108,7 @@ static const char *open_found(struct outfile *o, int found)
 	o->fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (o->fd < 0)
 		return errno == ENXIO ? "nobody reads it" : strerror(errno);
-	/* open() does not wait for a reader, but write() does for a slow one */
+	/* open() must not wait for a reader, but write() must wait for a slow reader */
 	fcntl(o->fd, F_SETFL, fcntl(o->fd, F_GETFL) & ~O_NONBLOCK);
 	close(o->dir);
 	o->dir = -1;
@@ -126,7 +126,7 @@ static const char *choose_name(struct outfile *o)
 	return NULL;
 }
 
-/* A file without a name; with a temporary one if the file system has no such files */
+/* Creates a file without a name; with a temporary name if the file system has no such files */
 static const char *open_new(struct outfile *o, mode_t mode)
 {
 	const char *why;
@@ -149,7 +149,7 @@ static const char *open_new(struct outfile *o, mode_t mode)
 	return why;
 }
 
-/* A file that will replace @old, with no more permissions than @old has */
+/* Creates a file to replace @old, with at most the permissions of @old */
 static const char *open_another(struct outfile *o, mode_t mode, const struct stat *old)
 {
 	mode_t keep = mode & old->st_mode;
@@ -160,22 +160,22 @@ static const char *open_another(struct outfile *o, mode_t mode, const struct sta
 	if (!why && fstat(o->fd, &new))
 		why = strerror(errno);
 	if (!why) {
-		/* the directory may have made it readable for others than the replaced file was */
+		/* an ACL of the directory may let others read the file that could not read @old */
 		fremovexattr(o->fd, "system.posix_acl_access");
 		if (new.st_gid != old->st_gid && fchown(o->fd, -1, old->st_gid))
 			keep = (keep & S_IRWXU) | (keep & keep >> 3 & S_IRWXO);
-		/* some file systems have one mode for all */
+		/* in some file systems all files have the same mode: change it only if needed */
 		if ((new.st_mode ^ keep) & mode && fchmod(o->fd, keep))
 			why = strerror(errno);
 	}
-	/* keep the owner if that is who called sudo */
+	/* if @old belongs to the user who called sudo, so does the new file */
 	if (!why && old->st_uid && !identity_get(&id, NULL) && old->st_uid == id.uid &&
 	    fchown(o->fd, old->st_uid, old->st_gid))
 		why = strerror(errno);
 	return why;
 }
 
-/* Does a file belong neither to this user nor to the one who called sudo? */
+/* Does a file belong neither to this user nor to the user who called sudo? */
 static bool is_others(const struct stat *st)
 {
 	struct identity id;
@@ -249,7 +249,7 @@ int outfile_open(struct outfile *o, const char *name, mode_t mode)
 	return fail(o, why);
 }
 
-/* Give a file without a name one that is free. Return: 0 or -errno */
+/* Give a name that is not in use to a file without a name. Return: 0 or -errno */
 static int link_to(const struct outfile *o, const char *name)
 {
 	char path[32];
@@ -258,7 +258,7 @@ static int link_to(const struct outfile *o, const char *name)
 	return linkat(AT_FDCWD, path, o->dir, name, AT_SYMLINK_FOLLOW) ? -errno : 0;
 }
 
-/* Did somebody else put a file there while ours was written? */
+/* Has another user created a file of this name while this file was written? */
 static bool is_taken(const struct outfile *o)
 {
 	struct stat st;
@@ -296,7 +296,7 @@ int outfile_place(struct outfile *o)
 
 static int sync_fd(int fd)
 {
-	/* file systems with nothing to sync */
+	/* EINVAL, EROFS: the file system cannot sync, and has nothing to sync */
 	return fsync(fd) && errno != EINVAL && errno != EROFS ? -errno : 0;
 }
 
@@ -349,12 +349,12 @@ int outfile_finish(struct outfile *o, int err, bool sync)
 	return err ? fail(o, strerror(err)) : 0;
 }
 
-static struct outfile output;	/* standard output is redirected to this */
-static int before = -1;		/* standard output as it was before */
-static struct stat last;	/* the file placed last, and its name */
+static struct outfile output;	/* the file to which standard output is redirected */
+static int before = -1;		/* copy of standard output from before */
+static struct stat last;	/* the file that got its name last, and the name */
 static const char *last_name;
 
-/* In other verbs, -o names the recording: a mistaken -o must not replace a recording */
+/* Is a file a recording? "wsmo record -o" names one, so a mistaken -o here must not replace it */
 static bool is_recording(const char *file)
 {
 	char magic[sizeof(WSMON_MAGIC) - 1];
@@ -420,7 +420,7 @@ int outfile_commit(bool sync)
 	err = outfile_finish(&output, err, sync);
 	if (err)
 		output_said();
-	/* if placing failed, the older file is still there */
+	/* if the new file got no name, the older file is still there */
 	if (output.placed) {
 		last = now;
 		last_name = output.name;

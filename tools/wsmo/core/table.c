@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* table.c - one description of columns, four ways to print it */
+/* table.c - prints rows as a table for people, as raw table, as CSV or as JSON */
 #include <json-c/json.h>
 #include <libsmartcols/libsmartcols.h>
 #include <math.h>
@@ -31,7 +31,7 @@ static bool column_is_text(const struct column *c)
 	return c->type == COL_TEXT || c->type == COL_LIST;
 }
 
-/* Return: NULL if the value is not known, or cannot be printed */
+/* Return: the cell of a column; NULL if its value is not known, or cannot be printed */
 static const union cell *cell_of(const struct column *c, const void *row)
 {
 	const union cell *cell = (const void *)((const char *)row + c->offset);
@@ -64,12 +64,12 @@ void table_list(void)
 				       c->flags & OR_NULL ? "?" : "", c->help);
 }
 
-/* Rows that libsmartcols aligns, and holds, at once */
+/* Number of rows that libsmartcols holds in memory and aligns together */
 #define TABLE_BLOCK	512
 
 #define CELL_LEN	8192
 
-/* Columns before a line that continues the one above */
+/* Indentation of a line that continues the line above, in characters */
 #define INDENT		2
 
 struct table {
@@ -81,8 +81,8 @@ struct table {
 	bool shown[TABLE_COLUMNS];
 	size_t rows;
 	bool began;
-	unsigned int terminal;	/* its columns; 0: none */
-	/* JSON: one object serves all rows; numbers change in place, texts are replaced */
+	unsigned int terminal;	/* width of the terminal; 0: no terminal */
+	/* JSON: one object for all rows; for each row, numbers are set and texts are replaced */
 	struct json_object *row;
 	struct json_object *member[TABLE_COLUMNS];
 	const struct column *pid;
@@ -120,7 +120,7 @@ static void setup_json(struct table *t)
 	}
 }
 
-/* A new one each time: json-c before 0.17 leaks a text that becomes empty. */
+/* Makes a new object for each text: json-c before 0.17 leaks a text that is set to an empty one */
 static struct json_object *json_text(const char *text)
 {
 	char buf[CELL_LEN];
@@ -139,7 +139,7 @@ static struct json_object *json_list(const char *lines)
 	return array;
 }
 
-/* Marks the rows of a target with a secondary MMU: its figures mean less */
+/* Marks the rows of a target with a secondary MMU, because its figures may be too low */
 static void json_secondary(const struct table *t, const void *row)
 {
 	static const char key[] = "secondary_mmu";
@@ -150,7 +150,7 @@ static void json_secondary(const struct table *t, const void *row)
 		json_object_object_add(t->row, key, json_object_new_boolean(1));
 }
 
-/* Return: NULL for null */
+/* Return: the value of a cell; NULL stands for null */
 static struct json_object *json_value(const struct table *t, size_t i, const void *row)
 {
 	const struct column *c = &t->desc->columns[i];
@@ -235,7 +235,7 @@ void table_show(struct table *t, size_t offset, unsigned int formats, bool yes)
 			t->shown[i] = yes;
 }
 
-/* The lines of a COL_LIST cell, with semicolons between them */
+/* Writes the lines of a COL_LIST cell, with semicolons between them */
 static void list(char *buf, const char *lines)
 {
 	char text[CELL_LEN], *c = text;
@@ -246,7 +246,7 @@ static void list(char *buf, const char *lines)
 	text_clean(buf, CELL_LEN, text);
 }
 
-/* The value as an exact number, or as text */
+/* Writes the value of a cell as an exact number, or as text */
 static char *exact(char *buf, const struct column *c, const union cell *cell)
 {
 	switch (c->type) {
@@ -312,7 +312,7 @@ static const char *for_people(char *buf, const struct table *t, const struct col
 	}
 }
 
-/* Print a text, indented, in as many lines as it takes, if possible broken at blanks. */
+/* Prints a text, indented, in as many lines as it takes. Breaks lines at blanks if possible. */
 static void put_wrapped(const struct table *t, const char *text, size_t len, unsigned int indent)
 {
 	const char *end = text + len, *next, *blank;
@@ -333,7 +333,7 @@ static void put_wrapped(const struct table *t, const char *text, size_t len, uns
 }
 
 /*
- * Cut rows to fit the terminal, between the same columns in each row, without regard to the last
+ * Divides rows into lines that fit the terminal, at the same columns in each row. Ignores the last
  * column, which may be a long text.
  * @width: gets the width of each line. Return: number of lines
  */
@@ -356,7 +356,7 @@ static size_t cut_rows(const struct table *t, unsigned int *width)
 	return n + 1;
 }
 
-/* Print rows to a terminal: where it is too narrow, rows and headings go on in the next lines. */
+/* Prints rows to a terminal. If it is too narrow, headings and rows continue in further lines. */
 static void print_narrow(const struct table *t)
 {
 	unsigned int width[TABLE_COLUMNS], used;
@@ -395,7 +395,7 @@ static void print_block(struct table *t)
 	scols_table_remove_lines(t->cols);
 	scols_table_enable_noheadings(t->cols, 1);
 	for (i = 0; i < t->desc->nr; i++) {
-		/* the next block's columns are at least as wide */
+		/* make the columns of the next block at least as wide */
 		if (t->col[i])
 			scols_column_set_whint(t->col[i],
 				scols_column_get_width(t->col[i]));
@@ -447,7 +447,7 @@ static void row_list(struct table *t, const void *row)
 	}
 }
 
-/* Would a spreadsheet take it for a formula? Also after blanks, and in full-width characters */
+/* Would a spreadsheet take a text for a formula? It may begin with blanks, or be full-width */
 static bool is_formula(const char *text)
 {
 	static const char * const first[] = { "=", "+", "-", "@", "＝", "＋", "－", "＠" };
@@ -460,7 +460,7 @@ static bool is_formula(const char *text)
 	return false;
 }
 
-/* Puts a quote before a formula, which makes it a text */
+/* Puts a quote before a formula: then a spreadsheet takes it as text */
 static char *no_formula(char *buf)
 {
 	size_t len = strnlen(buf, CELL_LEN - 2);
@@ -477,7 +477,7 @@ static char *no_formula(char *buf)
 	return buf;
 }
 
-/* Quotes a semicolon, too: where a comma is the decimal point, spreadsheets separate cells by it */
+/* Prints a text. Quotes semicolons, too: if commas are decimal points, they separate cells */
 static void csv_text(FILE *f, const char *s)
 {
 	if (!s[strcspn(s, ",;\"")]) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* term.c - what standard output can show: its size, its colours, its characters */
+/* term.c - size, colours and characters of standard output */
 #include <langinfo.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ const char *term_fit(const char *text, unsigned int width, unsigned int *used)
 		size_t len = mbrtowc(&c, p, strlen(p), &state);
 		int w = len < (size_t)-2 ? wcwidth(c) : -1;
 
-		/* a byte that is no character of the locale takes one column */
+		/* count a byte that is no character of the locale as one column */
 		if (w < 0) {
 			state = (mbstate_t) { 0 };
 			len = w = 1;
@@ -114,7 +114,7 @@ const char *bar_text(char *text, __u64 low, __u64 high, __u64 max,
 
 	for (i = 0; i + 0.5 < high * per && p + 4 < text + BAR_TEXT; i++)
 		p = stpcpy(p, mark[i + 0.5 >= low * per]);
-	/* a bar too short to see must not look like a missing cell */
+	/* a blank for a bar of no length: an empty text would be printed as a missing value */
 	strcpy(p, i ? "" : " ");
 	return text;
 }

@@ -8,8 +8,8 @@
 #include "text.h"
 
 /*
- * Decodes the UTF-8 sequence at @s to @cp. Return: its length; 0 for invalid ones, as
- * overlong forms, surrogates and code points above U+10FFFF are
+ * Decodes the UTF-8 sequence at @s to @cp. Return: its length; 0 if it is invalid, such as an
+ * overlong form, a surrogate or a code point above U+10FFFF
  */
 static size_t utf8_decode(const unsigned char *s, uint32_t *cp)
 {
@@ -41,8 +41,8 @@ static size_t utf8_decode(const unsigned char *s, uint32_t *cp)
 }
 
 /*
- * Is it invisible, and changes how other text is shown? Control characters (C0, DEL, C1), ends of
- * lines and paragraphs, and marks of the direction of text
+ * Is a character invisible, and does it change the display of other text? These are control
+ * characters (C0, DEL, C1), ends of lines and paragraphs, and marks of the direction of text
  */
 static bool is_control(uint32_t cp)
 {
@@ -92,7 +92,7 @@ const char *text_utf8(char *dst, size_t size, const char *src)
 	return copy(dst, size, src, 0);
 }
 
-#define NEAR_MAX	32	/* letters of a word that may be mistyped */
+#define NEAR_MAX	32	/* max. letters of a word that is compared */
 
 static unsigned int least(unsigned int a, unsigned int b)
 {
@@ -123,7 +123,7 @@ static unsigned int distance(const char *a, size_t na, const char *b, size_t nb)
 const char *text_nearest(const char *word, const char *list, int *size)
 {
 	size_t len = strcspn(word, "="), n;
-	/* a short word would be near to anything */
+	/* allow fewer mistakes in a short word, or it would be similar to any word */
 	unsigned int max = len < 3 ? 0 : len < 6 ? 1 : 2, far;
 	const char *best = NULL;
 
@@ -149,7 +149,7 @@ void text_put_json(FILE *f, const char *json)
 
 	for (; *s; s += len) {
 		len = utf8_decode(s, &cp);
-		/* newlines stand between texts only: json-c has escaped those within */
+		/* leave newlines alone: json-c has escaped newlines within texts */
 		if (len && cp >= 0x20 && is_control(cp))
 			fprintf(f, "\\u%04x", cp);
 		else

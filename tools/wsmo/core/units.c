@@ -195,7 +195,7 @@ static __u64 unit_of(const char *name, size_t len)
 	return 0;
 }
 
-/* Parses one number with its unit; @text moves past it */
+/* Parses a number with its unit; advances @text to the end of the unit */
 static int parse_term(const char **text, bool *plain, __u64 *ns)
 {
 	__u64 whole = 0, part = 0, scale = 1, unit;
@@ -211,7 +211,7 @@ static int parse_term(const char **text, bool *plain, __u64 *ns)
 		if (!is_digit(*++p))
 			return -EINVAL;
 		for (; is_digit(*p); p++) {
-			/* digits below a millionth do not matter */
+			/* ignore digits below a millionth */
 			if (scale < 1000000) {
 				add_digit(&part, *p);
 				scale *= 10;
@@ -228,7 +228,7 @@ static int parse_term(const char **text, bool *plain, __u64 *ns)
 	*text = p + len;
 	if (__builtin_mul_overflow(whole, unit, ns))
 		return -ERANGE;
-	/* 10^6 hours in ns fit 64 bits */
+	/* no overflow: @part is less than 10^6, and 10^6 hours in ns fit into 64 bits */
 	part = part * unit / scale;
 	return __builtin_add_overflow(*ns, part, ns) ? -ERANGE : 0;
 }

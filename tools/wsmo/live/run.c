@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * run.c - a run of a verb that monitors: its options, and what it does from the first check to the
- * closing words
+ * run.c - a run of a verb that monitors, from its options and checks to its last message
  */
 #include <errno.h>
 #include <limits.h>
@@ -24,7 +23,7 @@
 #include "record.h"
 #include "stuck.h"
 
-/* Options: whom, how long, and how */
+/* Options: targets, duration, attributes */
 
 /* Bounds of the module: see wsmon_attrs_check() */
 #define INTERVAL_MIN	(100 * NSEC_PER_USEC)
@@ -529,7 +528,7 @@ static void handle_signals(struct record *r, struct loop *l)
 			if (r->child.gone && r->session.started)
 				l->stop_ns = clock_now() + EXIT_PATIENCE;
 		} else if (!r->cmd) {
-			/* the first signal stops the session; after a second one, do not wait for END */
+			/* first signal: stop the session; second signal: do not wait for END */
 			if (r->session.started)
 				stop(r, l);
 			else
@@ -826,7 +825,7 @@ int record_start(struct record *r)
 }
 
 /*
- * Does all steps before the first data. Steps that can fail come before steps that change something.
+ * Does all steps before the first data. Steps that can fail precede steps that change something.
  * Return: 0, or the exit status after a message
  */
 static int begin(struct record *r)

@@ -688,7 +688,7 @@ static int device_mark(int fd, const char *text)
 
 /* A session on the device or in debugfs */
 
-#define FILLS_A_WAKEUP	64	/* max. fills of the buffer in a call, to return to the caller's loop */
+#define FILLS_A_WAKEUP	64	/* max. reads in a call: the caller has other work, too */
 
 /**
  * struct interface - how a session reaches the module; the functions are parts of session_*()

@@ -48,7 +48,7 @@ static unsigned long long written(void)
 	return bytes;
 }
 
-/* Delivers pending signals: the program dies, if need be after a handler removed a temporary file */
+/* Delivers pending signals: the program dies, perhaps after a handler removed a temporary file */
 static void end(void)
 {
 	static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
@@ -59,7 +59,7 @@ static void end(void)
 	for (i = 0; i < ARRAY_SIZE(signals); i++) {
 		if (sigismember(&waits, signals[i]) <= 0)
 			continue;
-		/* the main thread, which would pass the signal on to the child, waits for the reader */
+		/* pass the signal on to the child here: the main thread waits for the reader */
 		if (watched.child && watched.child->pid > 0 && !watched.child->gone &&
 		    (signals[i] == SIGTERM || signals[i] == SIGHUP))
 			kill(watched.child->pid, signals[i]);

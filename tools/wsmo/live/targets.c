@@ -123,7 +123,7 @@ void targets_free(struct targets *t)
 #define LIST_INTERVAL	(5 * NSEC_PER_SEC)
 #define LIST_PACE	100
 
-/* If CPU time is short, looking at all processes may take minutes: then add no further targets */
+/* Add no targets after this time: on a busy machine, looking at all processes may take minutes */
 #define LOOK_MAX	NSEC_PER_SEC
 
 #define LARGE		20	/* a target has at least this part of the RSS of all */
