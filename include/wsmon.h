@@ -123,7 +123,7 @@ enum { WSMON_PEAK_DETECTORS(WSMON_PEAK_ENUM) WSMON_NR_PEAK_DETECTORS };
 /* Max. number of windows */
 #define WSMON_WINDOWS_MAX	8
 
-/* Attributes that a session does not set: the window is as long as the aggregation interval */
+/* Defaults of attributes; the window is as long as the aggregation interval */
 #define WSMON_DEFAULT_SAMPLE_US		100000
 #define WSMON_DEFAULT_AGGR_US		1000000
 #define WSMON_DEFAULT_MIN_REGIONS	10

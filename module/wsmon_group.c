@@ -299,6 +299,7 @@ static void group_arm(struct wsmon_session *ss)
 	for (i = 0; i < g->regions.nr; i++) {
 		struct wsmon_region *r = &g->regions.r[i];
 
+		wsmon_loop_resched(i);
 		if (!r->armed_ns && r->last && !region_has_ended(g, r))
 			r->armed_ns = now;
 		r->last = 0;
@@ -670,6 +671,7 @@ static void group_check(struct wsmon_session *ss, const struct wsmon_interval *i
 	for (i = 0; i < g->regions.nr; i++) {
 		struct wsmon_region *r = &g->regions.r[i];
 
+		wsmon_loop_resched(i);
 		/*
 		 * Memory of a member that ended cannot be looked at again. Memory of one that slept
 		 * need not be, but regions can be split and merged only if their samples are
@@ -712,6 +714,7 @@ static void group_check(struct wsmon_session *ss, const struct wsmon_interval *i
 	for (i = 0; i < g->regions.nr; i++) {
 		struct wsmon_region *r = &g->regions.r[i];
 
+		wsmon_loop_resched(i);
 		/* samples in memory of members that ended stay: no new look can replace them */
 		r->dropped = r->due && r->armed_ns && !region_has_ended(g, r);
 	}

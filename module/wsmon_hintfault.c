@@ -750,6 +750,7 @@ static void who_collect(struct wsmon_session *ss, u32 target, u64 now, unsigned 
 	for (i = 0; i < WSMON_WHO_SLOTS; i++) {
 		struct wsmon_who_slot *s = &w->slots[i];
 
+		wsmon_loop_resched(i);
 		if (!w->keys[i] || (target < ss->nr_targets && s->target != target))
 			continue;
 		if (atomic_read(&s->state) == WSMON_WHO_SEEN)
@@ -779,6 +780,7 @@ static void who_leave_mm(struct wsmon_session *ss, u32 target, unsigned int *tri
 		return;
 	who_collect(ss, target, U64_MAX, tries);
 	for (i = 0; i < WSMON_WHO_SLOTS; i++) {
+		wsmon_loop_resched(i);
 		if (w->keys[i] && w->slots[i].target == target)
 			who_finish(ss, i);
 	}
@@ -830,8 +832,10 @@ static u64 who_measure(const struct wsmon_session *ss)
 
 		if (!ss->who->mm[i])
 			continue;
-		for (j = 0; j < rs->nr; j++)
+		for (j = 0; j < rs->nr; j++) {
+			wsmon_loop_resched(j);
 			sum += who_region_pages(&rs->r[j]) * who_region_rate(&rs->r[j]);
+		}
 	}
 	return sum;
 }
@@ -926,6 +930,7 @@ static void who_draw(struct wsmon_session *ss, u64 step, u64 now)
 			const struct wsmon_area *a = &t->space.area[r->area];
 			u64 pages = who_region_pages(r), rate = who_region_rate(r), k;
 
+			wsmon_loop_resched(j);
 			for (at += pages * rate; next < at; next += step) {
 				u32 slot;
 

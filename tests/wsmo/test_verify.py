@@ -5,6 +5,7 @@ import ctypes
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -219,6 +220,18 @@ def test_forgotten():
             if name not in ("other", "wsmo"):
                 os.rename(d.path(name), d.path("other", name))
     ok(not restore(d).stderr, "a cgroup that is gone")
+    failed = 0
+    for files in range(5, 9):
+        with fake() as (d, c):
+            res = subprocess.run([WSMO, *args(d, "--yes", seconds="2s")], env=ENV, capture_output=True,
+                                 stdin=subprocess.DEVNULL,
+                                 preexec_fn=lambda n=files: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)))
+            failed += b"no pipe" in res.stderr
+            left = [name for name in os.listdir("/run/wsmo") if name.startswith("high-")]
+            ok(not left and c.high() == "max", "no note is left with at most %d files" % files, left, res)
+            for name in left:
+                os.unlink("/run/wsmo/" + name)
+    ok(failed, "  which are too few")
     res = run("sizing", "--restore", "--verify", "/")
     ok(res.returncode == 2, "--restore is alone", res)
 

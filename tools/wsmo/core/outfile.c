@@ -224,7 +224,7 @@ static const char *open_named(struct outfile *o, mode_t mode)
 	else if (S_ISREG(st.st_mode))
 		why = open_another(o, mode, &st);
 	else if (S_ISFIFO(st.st_mode) && is_others(&st))
-		why = "somebody else's pipe, who would read it; to write to it, redirect: -o - >PIPE";
+		why = "somebody else's pipe, who would read the output; if that is wanted: -o - >PIPE";
 	else if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))
 		why = open_found(o, found);
 	else

@@ -286,6 +286,7 @@ static int guard_begin(struct guard *g, const char *dir, __u64 bytes)
 		return -1;
 	if (pipe2(life, O_CLOEXEC) || pipe2(ready, O_CLOEXEC)) {
 		msg("no pipe: %s", strerror(errno));
+		remove_note(g);
 		return -1;
 	}
 	g->pid = fork();
@@ -299,6 +300,7 @@ static int guard_begin(struct guard *g, const char *dir, __u64 bytes)
 	g->life = life[1];
 	if (g->pid < 0) {
 		msg("no process: %s", strerror(errno));
+		remove_note(g);
 		return -1;
 	}
 	/* the guard's write may take long, as it waits for reclaim: continue after a signal */

@@ -160,8 +160,12 @@ void plot_lines(struct plot *p, size_t lines, const char *dots, size_t others)
 static ssize_t pass_on(int from, int to, int *err)
 {
 	char buf[65536];
-	ssize_t n = read(from, buf, sizeof(buf)), put, done;
+	ssize_t n, put, done;
 
+	while ((n = read(from, buf, sizeof(buf))) < 0 && errno == EINTR)
+		;
+	if (n < 0)
+		*err = errno;
 	/* after a failed write continue to read, so that gnuplot can end */
 	for (done = 0; done < n && !*err; done += put) {
 		put = write(to, buf + done, n - done);
