@@ -158,7 +158,7 @@ def fuzzed_files_of_a_module_that_goes():
     with s.Churn("map", 1000) as a, w.sleeper() as b:
         os.setpriority(os.PRIO_PROCESS, a.pid, 19)
         # repeat: on a busy machine it may always be in use, or never
-        for _ in range(4):
+        for _ in range(16):
             workers = fuzzers(2, (a.pid, b.pid), "-u")
             end = time.monotonic() + s.SECS
             try:
