@@ -402,7 +402,7 @@ void wsmon_region_merge(const struct wsmon_space *sp,
 	/* each half of the result was a region with two draws at a time */
 	out->draws = min_t(u32, 2 * min(l->draws, r->draws), WSMON_DRAWS_MAX);
 	out->since_ns = max(l->since_ns, r->since_ns);
-	/* 0 if a buddy has none, or has armed samples, as these are forgotten here */
+	/* 0 if a buddy has no @origin_ns, or has armed samples, which are forgotten here */
 	out->origin_ns = l->armed_ns || r->armed_ns ? 0 :
 			 min(l->origin_ns, r->origin_ns);
 	out->known = l->known & r->known;

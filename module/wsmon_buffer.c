@@ -429,8 +429,8 @@ void wsmon_reader_init(struct wsmon_reader *rd, struct wsmon_buffer *b,
  *
  * Context: may sleep, no locks held.
  * Return: bytes read; 0 at the end of a session; -EAGAIN without records and with O_NONBLOCK;
- * -EPERM if the ids in the buffer are of another pid namespace than the file's, which is not
- * the initial one; -EFAULT; -ERESTARTSYS.
+ * -EPERM if the file's pid namespace is not the initial one, and the ids in the buffer are of
+ * another namespace; -EFAULT; -ERESTARTSYS.
  */
 ssize_t wsmon_reader_read(struct wsmon_reader *rd, struct file *file, char __user *buf,
 			  size_t count)

@@ -5,8 +5,8 @@
  *
  * A process that is forked into the cgroup, or executes a program in it, becomes a member at that
  * moment (wsmon_member.c). At the end of an interval, a scan finds processes that moved into the
- * cgroup, and wsmon_members_age() members that moved away. The hierarchy is that of cgroup v2; its
- * root has all processes.
+ * cgroup, and wsmon_members_age() finds members that moved out of it. The hierarchy is that of
+ * cgroup v2; its root has all processes.
  *
  * The scan for descendants of targets runs once, when the session begins, or when it is told to
  * follow them. The probe at fork is attached before: each child of a member becomes a member. So a

@@ -31,8 +31,9 @@
 #define GROUP_PART	2U
 
 /*
- * The CPU budget leaves the group min_regions for each member, up to 1 / LEAST_PART of its limit.
- * With many members fewer regions would save little, because much of the cost is per member.
+ * However small the CPU budget, the group keeps min_regions for each member, but at most
+ * 1 / LEAST_PART of the group's maximum. With many members fewer regions would save little, because
+ * much of the cost is per member.
  */
 #define LEAST_PART	8U
 

@@ -88,7 +88,7 @@
  */
 
 #ifdef WSMON_HINTS
-/* Maximum of entries to change under one hold of the mmap lock, with one flush */
+/* Maximum number of entries to change under one hold of the mmap lock, with one flush */
 #define HINT_BATCH	256U
 /*
  * Stop changing entries after this time, but not before HINT_BATCH_MIN. If the last flush took
@@ -599,9 +599,9 @@ out:
 
 /* Total of attempts at busy mmap locks when the session ends: about two seconds */
 #define WHO_LAST_TRIES	20000U
-/* Maximum of pages to draw in a round: the number for 100 ms at the highest rate */
+/* Maximum number of pages to draw in a round: the number for 100 ms at the highest rate */
 #define WHO_ROUND	1000U
-/* Maximum of pages to draw in a round if no CPU time is left */
+/* Maximum number of pages to draw in a round if no CPU time is left */
 #define WHO_ROUND_SHORT	64U
 /* Minimum rate of a region, relative to a region that is fully in use */
 #define WHO_IDLE	(WSMON_ONE / 16)

@@ -452,8 +452,8 @@ void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_map *s, struct mm_st
  *
  * Leaves Accessed bits set, so nothing is owed to reclaim, and other visits to the same page see
  * them, too. A page that cannot be looked at waits for the next round, or for the end of the
- * interval. A page that processes share since a fork waits for the end: frames of all members
- * must be compared at one time.
+ * interval. A page that processes share since a fork is left to the end of the interval, because
+ * the page frames of all members must be compared at the same time.
  */
 void wsmon_visit_round(struct wsmon_session *ss, struct wsmon_map *s, struct mm_struct *mm,
 		       u64 now)

@@ -725,7 +725,8 @@ static void members_executed(struct task_struct *task)
  * no last look. A forked child also has pages of its parent, which must not count a second time. So
  * set @made_rss, an upper bound of the child's own pages: the number of its faults, plus the growth
  * of its resident memory since the fork. The growth is added because one fault may add a huge page.
- * Only a huge page at the place of memory unmapped since the fork counts too little: as one page.
+ * The bound is too low only if a huge page replaces memory that was unmapped since the fork: then
+ * the growth lacks this huge page, which counts as one page.
  * Context: members_lock held.
  */
 static void member_note_rss(struct wsmon_member *m, const struct task_struct *task)

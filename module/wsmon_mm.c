@@ -126,11 +126,11 @@ static int parts_take(struct wsmon_parts *parts, struct vm_area_struct *vma,
 	return 1;
 }
 
-/* Maximum of mappings, and of page-table entries, to read under one hold of the mmap lock */
+/* Maximum numbers of mappings, and of page-table entries, to read in one hold of the mmap lock */
 #define READ_BATCH	256
 #define READ_TABLES	2048U
 /*
- * Maximum of page-table entries to read of one process: 2 TiB in use. The rest is taken
+ * Maximum number of page-table entries to read of one process: 2 TiB in use. The rest is taken
  * with its holes.
  */
 #define READ_TABLES_ALL	(1024U * 1024)
@@ -261,7 +261,7 @@ static bool table_populated(struct mm_struct *mm, unsigned long addr, unsigned l
 
 	--*left;
 	*next = table_entry_end(addr, u.size, end);
-	/* a pud that is not empty maps a huge page, or will: it migrates */
+	/* a pud that is not none maps a huge page, or is the migration entry of one */
 	if (!pmdp)
 		return u.pudp && !u.none;
 	none = pmd_none(READ_ONCE(*pmdp));
@@ -655,8 +655,8 @@ static void session_count_events(struct wsmon_session *ss)
  * @wss:	the last estimates of the shortest window, for the member or for its group
  * @c:		the result
  *
- * O(1), but once an interval O(processors). The kernel batches its counts of pages by processor
- * or thread, so they may lack a few pages of each.
+ * O(1), but once an interval O(processors). Each processor or thread adds its pages to the kernel's
+ * counts in batches, so the counts may lack a few pages for each.
  */
 void wsmon_counts_read(struct wsmon_session *ss, const struct wsmon_member *m,
 		       struct mm_struct *mm, u64 minors, const struct wsmon_wss *wss,

@@ -294,9 +294,9 @@ u64 wsmon_stolen_spent(struct wsmon_stolen *s, u64 cost_ns, bool seen)
 /*
  * As few regions as the target precision allows
  *
- * If pages are accessed without a pattern, half the half-width of the confidence interval takes
- * four times the regions. So the half-width of an estimate and the number of its regions tell how
- * many regions are needed. If there is a pattern, fewer regions are enough: then each step down
+ * If pages are accessed without a pattern, halving the half-width of the confidence interval takes
+ * four times as many regions. So the half-width of an estimate and the number of its regions tell
+ * how many regions are needed. If there is a pattern, fewer regions are enough: then each step down
  * leads to a further step, until the interval would be too wide. A change takes a while to show,
  * because regions are split and merged at the end of an interval, and their samples must serve a
  * window first. A share that was too small in two estimates in a row is remembered, so that it is

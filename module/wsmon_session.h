@@ -50,7 +50,7 @@ struct wsmon_who_slot;
  * struct wsmon_leaf - a huge entry of a page table that several targets share
  * @entry:	address of the entry: only an identity, never dereferenced
  * @pass:	number of the session's pass that sampled it
- * @seen:	in pass @pass a target found the Accessed bit set, and cleared it
+ * @seen:	in pass @pass the Accessed bit was found set, in the look for one of the targets
  */
 struct wsmon_leaf {
 	const void *entry;

@@ -13,7 +13,7 @@
 
 #include <linux/tracepoint.h>
 
-/* for tools that print events from their format: enum values as numbers */
+/* format files have numbers in place of enum names: tools that parse these files need them */
 #define WSMON_TRACE_CLASS(id, name)	TRACE_DEFINE_ENUM(WSMON_CLASS_##id);
 #define WSMON_TRACE_GROUP(id, name)	TRACE_DEFINE_ENUM(WSMON_PEAK_##id);
 WSMON_CLASSES(WSMON_TRACE_CLASS)

@@ -442,7 +442,7 @@ void wsmon_wss_add_went(struct wsmon_wss wss[WSMON_NR_WSS], struct wsmon_went we
 }
 
 /**
- * wsmon_wss_add_blind - add pages of mappings that could not be read to each class
+ * wsmon_wss_add_blind - add to each class the pages of mappings that could not be read
  * @wss:	the estimates of a window; the sums include these pages already
  * @blind:	number of pages: they may be of any class, so each counts them as mapped
  */
@@ -584,7 +584,7 @@ void wsmon_fresh_draw(struct wsmon_fresh *f, const struct wsmon_space *now,
  * counts it once if it had samples. The upper end may count it each time.
  */
 
-/* @churn fades by 1 / FADE an interval; @copies fade as fast in intervals without a fork */
+/* @churn fades by 1 / FADE an interval; so does @copies, but only in intervals without a fork */
 #define FADE		8U
 /* Freed memory counts from this @churn on: CHURN_MIN plus 1 / CHURN_PART of the anonymous pages */
 #define CHURN_MIN	32U

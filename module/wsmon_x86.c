@@ -107,9 +107,9 @@ static void tlb_flush_local(void *info)
 }
 
 /*
- * Leave out processors that only borrow the mm, for a kernel thread or for idling: they
- * check the generation before they run the mm again. As in native_flush_tlb_multi(), is_lazy
- * must be read after the generation was incremented.
+ * Leave out processors in lazy TLB mode, which run a kernel thread or idle on this mm: they check
+ * the generation before they run the mm again. As in native_flush_tlb_multi(), is_lazy must be read
+ * after the generation was incremented.
  */
 static void tlb_leave_out_lazy(struct cpumask *cpus)
 {
@@ -207,7 +207,7 @@ bool wsmon_tlb_can_wait(void)
  *   - Others flush when they switch to the mm, because its generation is new: a processor that
  *     switches to the mm enters mm_cpumask() before it reads the generation, and this reads
  *     mm_cpumask() after incrementing the generation.
- *   - Processors that borrow the mm are mostly idle, and would have to wake up. They use no
+ *   - Processors in lazy TLB mode are mostly idle, and would have to wake up. They use no
  *     translations of user memory, and check the generation before they run the mm. So they are
  *     left out, as by native_flush_tlb_multi() if no page tables are freed.
  *   - From 6.14 on, processors stay in mm_cpumask() for up to a second after they left the mm.

@@ -130,7 +130,7 @@ def packed_seeds():
 
 
 def some(inputs, one_in):
-    """(number, input) of one in so many"""
+    """A random part of the inputs, one in @one_in on average: [(number, input)]"""
     return [(n, data) for n, data in enumerate(inputs) if not random.randrange(one_in)]
 
 

@@ -13,7 +13,7 @@ import cgroup_test
 import wsmontest as w
 
 FAST = "sample_us=20000 aggr_us=100000 update_us=100000 window_us=100000 cpu_permille=1000 pid=%d"
-# rounds that a guest finishes that has a third of a processor
+# rounds so rare that a guest with a third of a processor finishes them in time
 CALM = "sample_us=50000 aggr_us=250000 update_us=250000 window_us=250000 cpu_permille=1000 pid=%d"
 MIB = 1 << 20
 # 8 MiB in use, and 40 MiB for two seconds out of twelve: more often would be usual

@@ -59,8 +59,8 @@ def in_long_windows():
     for r in seen.records:
         if r.type == "WSS" and r.cls == "anon":
             sizes.setdefault(r.window_us, []).append((r.bytes / MIB, r.low / MIB, r.high / MIB))
-    # 2 s after the beginning, four times the memory that comes in half a second: 13 MiB, or
-    # less if the program is kept from running
+    # the window of 2 s has four times the memory that comes in a window of half a second (13 MiB,
+    # or less if the program is kept from running)
     wanted = 6 + 4 * (statistics.median(true for true, *_ in seen.rows) / MIB - 6)
     ends = [high for _, _, high in sizes[2000000][6:]]
     print("# 2 s: %s" % sizes[2000000])

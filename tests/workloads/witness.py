@@ -4,9 +4,9 @@
 Neither witness knows the patterns:
 - stamps: each store of patterns writes the time into the page. The process is
   stopped and its memory read: it shows when each page was last touched.
-- references: Accessed bits are cleared and the TLB is flushed (in any kernel, "4"
-  written to clear_refs does the latter last); a window later smaps shows how much
-  was referenced. Loads are seen, too.
+- references: "1" written to clear_refs clears Accessed bits, and then "4" flushes the
+  TLB, in any kernel. A window later smaps shows how much was referenced. Loads are
+  seen, too.
 """
 import bisect
 import contextlib

@@ -201,8 +201,8 @@ def test_in_use():
 
 
 def test_outside(d):
-    """A recording names its cgroup, any text: no path leaves the cgroups, and no pipe is waited
-    for."""
+    """A recording may name any text as its cgroup: nothing outside of the cgroups is read, and
+    mem does not wait for a pipe."""
     device = fakedevice.Device(d)
     for name in "evil", "cgroups/pipe", "cgroups/a..b":
         os.mkdir(d.path(name))

@@ -23,7 +23,8 @@
 
 /*
  * Each snapshot looks at all cells of its target, even if it has few regions. HOT_LOOKS cells for
- * each region are free. After HOT_LOOKS_FREE cells more, the maximum number of cells is halved.
+ * each region do not count. After HOT_LOOKS_FREE cells that count, the maximum number of cells is
+ * halved.
  */
 #define HOT_LOOKS	256
 #define HOT_LOOKS_FREE	(1 << 24)

@@ -83,7 +83,7 @@ struct wsmon_limit slowdown_limit(const struct slowdown *s, const struct wsmon_c
 	struct wsmon_limit at = wsmon_limit(of, bytes), half;
 	double lost;
 
-	/* with room for all resident memory, pages read around others displace nothing */
+	/* with room for all resident memory, pages that a fault reads around its own displace none */
 	if (!s || s->unmapped <= 0 || (of->rss > 0 && bytes >= of->rss))
 		return at;
 	lost = s->unmapped * files_share(s, of, limit_window(of, &at));

@@ -119,7 +119,7 @@ def test_stacks():
 def test_losses():
     with fake(interval=0.5) as (d, m):
         program = build(d)
-        # the recorder stops before the program
+        # stop the recorder before the program begins
         res = run(*args(d, m, "--alloc=1", "--", "sh", "-c",
                         "kill -STOP $PPID; (sleep 2; kill -CONT $PPID) & exec " + program + " threads"))
         events, _ = records(d)

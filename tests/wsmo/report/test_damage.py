@@ -242,7 +242,7 @@ def test_broken_packed():
 
 
 def test_nameless():
-    """A target whose name was lost; json-c 0.16 leaks a text made empty."""
+    """A target whose name was lost; json-c before 0.17 leaks a text that is set to an empty one."""
     t = samples.T0
     data = r.header(t) + r.target(t, 1, b"name") + b"".join(
         r.wss(t, pid, "all", 1, 1, 1, 1) for pid in (1, 2, 3)) + r.end(t)

@@ -10,8 +10,10 @@
 struct child;
 
 /**
- * stuck_watch() - let a signal that is pending for two seconds end the program, if standard output,
- * standard error or @output has no room
+ * stuck_watch() - watch for a write that waits and keeps the program from reading its signals
+ *
+ * If a signal has been pending for two seconds, and standard output, standard error or @output has
+ * no room, the signal ends the program.
  * @signal_fd:	signalfd of the blocked signals
  * @output:	another file being written, or NULL
  * @child:	gets SIGTERM and SIGHUP first, if it runs; may be NULL

@@ -416,7 +416,7 @@ static int advice_of(enum wsmon_action action)
 struct advice {
 	int advice, err;
 	size_t nr;
-	struct iovec iov[32 * ACT_BLOCK_WORDS];	/* a range for every second page at most */
+	struct iovec iov[32 * ACT_BLOCK_WORDS];	/* at most a range for every two pages */
 };
 
 static void ask_advice(void *data, int pidfd)
