@@ -408,7 +408,7 @@ void feed_report(const struct feed *f, bool quiet)
 	if (!f->begun)
 		msg("no allocations: the dynamic linker did not load libwsmo-alloc.so, as in static programs, or setuid ones");
 	else if (!f->samples)
-		msg("no allocations were sampled: the program allocates little, or by functions of its own");
+		msg("no allocations were sampled: the program allocates little, or has an allocator of its own");
 	if (quiet)
 		return;
 	if (f->samples)

@@ -967,7 +967,7 @@ static void metrics_fleet(const struct fleet *fleet)
 	cgroup_family(fleet, "wsmon_processes", NULL,
 		      "Processes of the cgroup when its working set was estimated.", CGROUP_PROCESSES);
 	cgroup_family(fleet, "wsmon_guests", NULL,
-		      "Virtual machines: what only their guests access reads as idle. Without any: no sample.",
+		      "Virtual machines: memory that only their guests access reads as idle. No sample if there are none.",
 		      CGROUP_GUESTS);
 	cgroup_family(fleet, "wsmon_estimate_timestamp_seconds", "seconds",
 		      "When the working set of the cgroup was estimated, since 1970.", CGROUP_TIME);
