@@ -47,6 +47,30 @@ def test_unused():
        "at least this part of UNUSED is not resident" in text, "said in words", text)
 
 
+def test_bounds():
+    """USED has the bounds of the working set at the snapshot, whichever of the two comes first."""
+    regions = [r.region(1 << 30, (1 << 30) + 16 * MIB, 1, 0, "heap", 0, 0)]
+
+    def wss(t, low, high, window=SEC, cls="all"):
+        return r.wss(t, 7, cls, 8 * MIB, low * MIB, high * MIB, 32 * MIB, window // 1000)
+
+    for order in 1, -1:
+        for last in wss(8 * SEC, 2, 20), wss(8 * SEC, 2, 20) + wss(9 * SEC, 8, 9):
+            both = [r.snapshot(8 * SEC, 7, regions), last + wss(8 * SEC, 2, 30, 2 * SEC) + wss(8 * SEC, 0, 1, cls="heap")]
+            out = r.header(0) + r.target(1, 7, b"x") + r.snapshot(SEC, 7, regions) + wss(SEC, 0, 99)
+            if order < 0 and last != wss(8 * SEC, 2, 20):
+                continue        # time does not go back
+            out += b"".join(both[::order]) + r.end(9 * SEC)
+            res = run("report", "idle", "--json", "-i", "-", stdin=out)
+            ok([(x["used"], x["used_low"], x["used_high"]) for x in parsed(res)] ==
+               [(16 * MIB, 2 * MIB, 20 * MIB), (16 * MIB, None, None)], "bounds of USED", res.stdout, res.stderr)
+            text = run("report", "idle", "-i", "-", stdin=out).stdout.decode()
+            ok("USED of process 7 is between 2.0 MiB and 20.0 MiB: it had few samples" in text, "said", text)
+    near = r.header(0) + r.target(1, 7, b"x") + r.snapshot(SEC, 7, regions) + wss(SEC, 14, 17) + r.end(2 * SEC)
+    text = run("report", "idle", "-i", "-", stdin=near).stdout.decode()
+    ok("between" not in text, "nothing to say", text)
+
+
 def idle(*args):
     res = run("report", "idle", "--json", "-i", "-", *args, stdin=recording())
     ok(res.returncode == 0 and not res.stderr, "report idle " + " ".join(args), res.stderr)
@@ -68,4 +92,4 @@ def test_ages():
                                         (1 << 32) - 1) + r.end(SEC)
     res = run("report", "idle", "-i", "-", stdin=many)
     ok(res.returncode == 0, "a snapshot that lacks most of its parts", res)
-    same_numbers("idle", "report", "idle", "-i", "-", "--mappings", stdin=recording(), not_raw=["t", "comm", "watched_ns"])
+    same_numbers("idle", "report", "idle", "-i", "-", "--mappings", stdin=recording(), not_raw=["t", "comm", "watched_ns", "used_low", "used_high"])

@@ -22,7 +22,7 @@ from command import FORMS, Directory, needs, ok, parsed, run, same_numbers
 gnuplot = needs(shutil.which("gnuplot"), "gnuplot is not installed")
 # Columns that tables for people leave out, or show in words
 NOT_RAW = {"alloc": {"function", "file", "line", "stack", "live_low", "live_high", "idle_1min_low", "idle_1min_high"},
-           "hot": {"end", "path", "offset", "tid", "symbols", "source"}, "idle": {"t", "comm", "watched_ns"},
+           "hot": {"end", "path", "offset", "tid", "symbols", "source"}, "idle": {"t", "comm", "watched_ns", "used_low", "used_high"},
            "act": {"dry_run"}, "wss": {"name"}, "summary": {"name"},
            "who": {"file", "line", "pid", "low", "high", "address", "path"}, "peaks": set()}
 # Views whose text is not the table of their rows; who escapes names in JSON, too

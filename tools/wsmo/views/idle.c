@@ -19,6 +19,8 @@
 
 #define REGIONS_MAX	32768	/* maximum number in a snapshot */
 
+#define UNSURE		1048576.0	/* bytes that USED may be off without a word */
+
 /* Ends of the classes of age, in ms; the last class has none */
 static const __u32 ends[] = { 1000, 10000, 60000, 300000 };
 
@@ -30,7 +32,7 @@ struct idle_row {
 	const char *comm;
 	__u64 watched_ns;
 	const char *class, *path;
-	__u64 mapped, used, idle_1s, idle_10s, idle_1min, idle_5min, idle_longer, unused, absent;
+	__u64 mapped, used, used_low, used_high, idle_1s, idle_10s, idle_1min, idle_5min, idle_longer, unused, absent;
 };
 
 #define ROW struct idle_row
@@ -48,6 +50,9 @@ TABLE(idle_table, "idle",
 	COL(mapped, SIZE, 10, "MAPPED", 0, "size of the regions"),
 	COL(used, SIZE, 10, "USED", 0,
 	    "accessed within an aggregation interval, a moving average"),
+	COL(used_low, SIZE, 10, "LOW", OR_NULL | NOT_HUMAN,
+	    "lower end of ``used`` by the working set at ``t``; null for a class or mapping"),
+	COL(used_high, SIZE, 10, "HIGH", OR_NULL | NOT_HUMAN, "its upper end"),
 	COL(idle_1s, SIZE, 10, "< 1 s", 0,
 	    "the unused part of regions whose ``age_ms``, as in ``region``, is below 1 s"),
 	COL(idle_10s, SIZE, 10, "< 10 s", 0, "the same, for 1 s to 10 s"),
@@ -64,6 +69,12 @@ static struct idle_options {
 	bool mappings;
 } options;
 
+/** struct bounds - the interval of the working set of a process, for its shortest window */
+struct bounds {
+	__u64 time_ns, low, high;
+	__u32 window_us;	/* 0: unknown */
+};
+
 /**
  * struct last - the last snapshot of a process
  * @pid:	the process
@@ -71,6 +82,8 @@ static struct idle_options {
  * @time_ns:	time of the snapshot
  * @interval_ns: length of its interval
  * @rss:	resident bytes at that time; 0: unknown
+ * @bounds:	working set at @time_ns
+ * @next:	working set of a time after @time_ns
  * @region:	its regions
  * @nr:		number of regions
  * @room:	number of regions allocated
@@ -81,6 +94,7 @@ struct last {
 	__u64 time_ns;
 	__u64 interval_ns;
 	__u64 rss;
+	struct bounds bounds, next;
 	struct wsmon_region_entry *region;
 	size_t nr, room;
 };
@@ -121,6 +135,11 @@ static void take_snapshot(const struct report *rp, const struct wsmon_rec_snapsh
 	/* a forged file could have gigabytes of packed regions with one time */
 	if (s->rec.time_ns != l->time_ns || !s->first || l->nr >= REGIONS_MAX)
 		l->nr = 0;
+	/* the working set of this interval may be recorded before the regions, or after them */
+	if (s->rec.time_ns != l->time_ns && l->next.window_us) {
+		l->bounds = l->next;
+		l->next.window_us = 0;
+	}
 	l->time_ns = s->rec.time_ns;
 	l->interval_ns = s->interval_ns;
 	if (l->nr + s->nr > l->room) {
@@ -140,6 +159,18 @@ static void take_target(struct idle *v, const struct wsmon_rec_target *rec)
 		l->begun_ns = rec->rec.time_ns;
 }
 
+static void take_wss(struct idle *v, const struct wsmon_rec_wss *w)
+{
+	struct last *l = sorted_get(&v->lasts, &(struct last){ .pid = w->pid });
+	struct bounds *b;
+
+	if (!l || w->class != WSMON_CLASS_ALL)
+		return;
+	b = w->rec.time_ns == l->time_ns ? &l->bounds : &l->next;
+	if (!b->window_us || b->time_ns != w->rec.time_ns || w->window_us < b->window_us)
+		*b = (struct bounds){ w->rec.time_ns, w->low, w->high, w->window_us };
+}
+
 static void idle_record(struct report *rp, const struct wsmon_record *rec)
 {
 	const struct wsmon_rec_proc *proc = (const void *)rec;
@@ -151,6 +182,8 @@ static void idle_record(struct report *rp, const struct wsmon_record *rec)
 		take_snapshot(rp, (const void *)rec);
 	else if (rec->type == WSMON_REC_TARGET)
 		take_target(v, (const void *)rec);
+	else if (rec->type == WSMON_REC_WSS && filter_wants(&rp->filter, rec))
+		take_wss(v, (const void *)rec);
 	if (rec->type == WSMON_REC_PROC && filter_wants(&rp->filter, rec)) {
 		l = sorted_get(&v->lasts, &(struct last){ .pid = proc->pid });
 		if (l)
@@ -193,6 +226,7 @@ static void print_row(const struct report *rp, struct table *table, const struct
 		      const struct row *row)
 {
 	const struct idle *v = rp->data;
+	bool known = row->class == WSMON_CLASS_ALL && l->bounds.window_us;
 	double absent = fmin(fmax(row->mapped - l->rss, 0), row->unused);
 
 	table_row(table, &(struct idle_row) {
@@ -203,6 +237,8 @@ static void print_row(const struct report *rp, struct table *table, const struct
 		.path = options.mappings && row->class ?
 			wsmon_area_path(&rp->reader, l->pid, row->index) : NULL,
 		.mapped = row->mapped + 0.5, .used = row->used + 0.5,
+		.used_low = known ? fmin(l->bounds.low, row->used) + 0.5 : UNKNOWN_U64,
+		.used_high = known ? fmax(l->bounds.high, row->used) + 0.5 : UNKNOWN_U64,
 		.idle_1s = row->idle[0] + 0.5, .idle_10s = row->idle[1] + 0.5,
 		.idle_1min = row->idle[2] + 0.5, .idle_5min = row->idle[3] + 0.5,
 		.idle_longer = row->idle[4] + 0.5,
@@ -236,7 +272,25 @@ static void print_last(const struct report *rp, struct table *table, const struc
 	free(rows.base);
 }
 
-/* Explains UNUSED and ABSENT below the table */
+/* Says below the table how far USED may be off, if that is more than a quarter and UNSURE */
+static void explain_used(const struct report *rp, const struct last *l)
+{
+	double used = 0, low, high;
+	char text[2][UNITS_LEN];
+	size_t i;
+
+	if (!l->bounds.window_us)
+		return;
+	for (i = 0; i < l->nr; i++)
+		used += (double)(l->region[i].end - l->region[i].start) * l->region[i].share / WSMON_SHARE_ONE;
+	low = fmin(l->bounds.low, used);
+	high = fmax(l->bounds.high, used);
+	if (high - low > used / 4 + UNSURE)
+		fprintf(rp->out.f, "USED of process %u is between %s and %s: it had few samples\n", l->pid,
+			units_size(text[0], low), units_size(text[1], high));
+}
+
+/* Explains USED, UNUSED and ABSENT below the table */
 static void explain(const struct report *rp)
 {
 	const struct idle *v = rp->data;
@@ -252,6 +306,7 @@ static void explain(const struct report *rp)
 			continue;
 		fprintf(rp->out.f, "%sUNUSED: not used in the %s in which process %u was watched; for how long before is not known\n",
 			any ? "" : "\n", units_time(time, watched(&l[i])), l[i].pid);
+		explain_used(rp, &l[i]);
 		any = true;
 	}
 	if (any)
