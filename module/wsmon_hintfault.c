@@ -118,22 +118,25 @@ static bool hint_vma_allowed(struct vm_area_struct *vma)
 
 /*
  * Find the entry of an address, and lock its page table.
- * @huge:	set to true if the address is in a huge page
- * Return: the entry, with RCU and @ptl held; NULL if there is no page table.
+ * @why:	why there is none: HUGE, ABSENT, or BARRED if the table changed at each attempt
+ * Return: the entry, with RCU and @ptl held; NULL if there is none, or it could not be entered.
  */
 static pte_t *hint_lock_entry(struct mm_struct *mm, unsigned long addr, spinlock_t **ptl,
-			      bool *huge)
+			      enum wsmon_hint *why)
 {
 	struct wsmon_upper u;
 	pmd_t *pmdp = wsmon_find_pmd(mm, addr, &u), pmd;
 	pte_t *ptep;
 
-	*huge = wsmon_upper_is_huge(&u);
+	*why = wsmon_upper_is_huge(&u) ? WSMON_HINT_HUGE : WSMON_HINT_ABSENT;
 	if (!pmdp)
 		return NULL;
 	ptep = wsmon_lock_table(mm, pmdp, addr, &pmd, ptl);
+	if (wsmon_pmd_has_table(pmd))
+		*why = WSMON_HINT_BARRED;
 	/* a huge page in migration is not present, but not none either */
-	*huge = !pmd_none(pmd) && (!pmd_present(pmd) || pmd_leaf(pmd));
+	else if (!pmd_none(pmd))
+		*why = WSMON_HINT_HUGE;
 	return ptep;
 }
 
@@ -184,18 +187,18 @@ static void hint_arm_one(struct mm_struct *mm, struct wsmon_who_slot *s)
 	unsigned long addr = s->vpn << PAGE_SHIFT;
 	struct vm_area_struct *vma = find_vma(mm, addr);
 	spinlock_t *ptl;	/* of the page table */
+	enum wsmon_hint why;
 	pte_t *ptep, pte;
-	bool huge;
 
 	s->hint = WSMON_HINT_BARRED;
 	if (!vma || addr < vma->vm_start || !hint_vma_allowed(vma))
 		return;
-	ptep = hint_lock_entry(mm, addr, &ptl, &huge);
+	ptep = hint_lock_entry(mm, addr, &ptl, &why);
 	if (!ptep) {
-		if (huge)
-			s->hint = WSMON_HINT_HUGE;
+		if (why == WSMON_HINT_ABSENT)
+			hint_await(s, why);
 		else
-			hint_await(s, WSMON_HINT_ABSENT);
+			s->hint = why;
 		return;
 	}
 	pte = READ_ONCE(*ptep);
@@ -216,13 +219,13 @@ static void hint_restore_one(struct wsmon_session *ss, struct mm_struct *mm,
 	unsigned long addr = s->vpn << PAGE_SHIFT;
 	struct vm_area_struct *vma = find_vma(mm, addr);
 	spinlock_t *ptl;	/* of the page table */
+	enum wsmon_hint why;
 	pte_t *ptep, pte;
-	bool huge;
 
 	if (s->hint != WSMON_HINT_SET || !vma || addr < vma->vm_start ||
 	    !vma_is_accessible(vma) || vma->vm_flags & HINT_NEVER)
 		return;
-	ptep = hint_lock_entry(mm, addr, &ptl, &huge);
+	ptep = hint_lock_entry(mm, addr, &ptl, &why);
 	if (!ptep)
 		return;
 	pte = READ_ONCE(*ptep);

@@ -37,7 +37,8 @@ enum wsmon_who_state {
  * @WSMON_HINT_SET:	armed: the next access faults
  * @WSMON_HINT_ABSENT:	not changed: the page has no entry, so the next access faults anyway
  * @WSMON_HINT_HUGE:	not changed: the page is part of a huge page
- * @WSMON_HINT_BARRED:	not changed: see hint_vma_allowed(), hint_page_allowed()
+ * @WSMON_HINT_BARRED:	not changed: see hint_vma_allowed(), hint_page_allowed(); or the page table
+ *			could not be entered
  * @WSMON_HINT_TAKEN:	not changed: the next access faults anyway, because NUMA balancing or
  *			another session has armed the entry, or the page is swapped out
  */
