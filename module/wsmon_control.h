@@ -75,6 +75,7 @@ u64 wsmon_peak_size(const struct wsmon_detector *d, u64 value, u32 bits);
  * @checks_ns:	cost of the rounds of checks in this interval
  * @checks:	number of rounds of checks in this interval
  * @sharers:	number of sessions that share the budget; 0 means 1
+ * @crowd:	members for which @share is set
  * @reclaims:	reclaim takes pages of a target or a group, so rounds must not be left out
  */
 struct wsmon_pace {
@@ -94,6 +95,7 @@ struct wsmon_pace {
 	u64 check_ns;
 	u64 checks_ns;
 	u32 sharers;
+	u32 crowd;
 	bool reclaims;
 };
 
@@ -115,6 +117,7 @@ void wsmon_stolen_note(struct wsmon_stolen *s, u64 ns, u64 usual_ns);
 u64 wsmon_stolen_spent(struct wsmon_stolen *s, u64 cost_ns, bool seen);
 
 void wsmon_pace_begin(struct wsmon_pace *p, const struct wsmon_attrs *a);
+void wsmon_pace_crowd(struct wsmon_pace *p, const struct wsmon_attrs *a, u32 members);
 u64 wsmon_pace_needed(const struct wsmon_attrs *a, u64 left_ns);
 bool wsmon_pace_may_check(const struct wsmon_pace *p);
 bool wsmon_pace_may_look(const struct wsmon_pace *p, u64 looks_ns);

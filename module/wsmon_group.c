@@ -359,6 +359,7 @@ void wsmon_group_begin(struct wsmon_session *ss)
 		return;
 	ss->group = g;
 	wsmon_members_left(ss, NULL);
+	wsmon_pace_crowd(&ss->pace, &ss->mon->attrs, READ_ONCE(ss->nr_members));
 	wsmon_group_budget(ss, (u64)ss->mon->attrs.max_regions * ss->pace.share / WSMON_ONE);
 	list_for_each_entry(m, &ss->members, node) {
 		s = group_get_map(ss, m, &mm, now);

@@ -118,6 +118,35 @@ void wsmon_pace_begin(struct wsmon_pace *p, const struct wsmon_attrs *a)
 	p->left_ns = pace_allowed(p, a, pace_aggr_ns(a));
 }
 
+/* Members of which all regions are expected to fit into the budget */
+#define CROWD_FEW	64U
+/* Minimum share of the regions to begin with */
+#define CROWD_SHARE	(WSMON_ONE / 8)
+
+/**
+ * wsmon_pace_crowd - begin with fewer regions if a group has many members, or gets many
+ * @p:		the pace
+ * @a:		the attributes
+ * @members:	number of members now
+ *
+ * A region costs more the more members map its memory, and each member costs something. What they
+ * cost is known only two intervals later.
+ */
+void wsmon_pace_crowd(struct wsmon_pace *p, const struct wsmon_attrs *a, u32 members)
+{
+	u32 known = max(p->crowd, CROWD_FEW), limit;
+
+	if (members > known + known / 2) {
+		limit = max_t(u64, div64_u64((u64)p->limit * known, members), CROWD_SHARE);
+		if (a->cpu_permille < 1000)
+			p->limit = min(p->limit, limit);
+		p->share = min(p->limit, p->wanted);
+		p->crowd = members;
+	} else if (members < known / 2) {
+		p->crowd = members;
+	}
+}
+
 /**
  * wsmon_pace_may_check - tell whether there is CPU time left for a round of checks
  * @p:	the pace

@@ -235,6 +235,8 @@ static void session_begin_interval(struct wsmon_session *ss, u32 used, u64 lengt
 	if (ss->pace.reclaims)
 		ss->asleep = 0;
 	wsmon_pace_next(&ss->pace, &ss->mon->attrs, length);
+	if (ss->group)
+		wsmon_pace_crowd(&ss->pace, &ss->mon->attrs, READ_ONCE(ss->nr_members));
 	wsmon_session_share(ss, &ss->mon->attrs, ss->pace.share);
 	/*
 	 * The interval begins when arming the last target, or the group, began. If the work of

@@ -452,6 +452,33 @@ static void stolen_time(void)
 	CHECK(s.taken_ns <= s.timed_ns, "%llu", (long long)s.taken_ns);
 }
 
+/* Regions of a group are few at first, and also when its members multiply; but not for long */
+static void crowds_begin_small(void)
+{
+	const struct load cheap = { MS, MS / 100, 0 };
+	struct sim s;
+	u32 i;
+
+	sim_begin(&s, 100, 1000, 1000, 30);
+	wsmon_pace_crowd(&s.p, &s.a, 64);
+	CHECK(s.p.share == WSMON_ONE, "%u for few members", s.p.share);
+	wsmon_pace_crowd(&s.p, &s.a, 256);
+	CHECK(s.p.share == WSMON_ONE / 4, "%u for 256 members", s.p.share);
+	wsmon_pace_crowd(&s.p, &s.a, 300);
+	CHECK(s.p.share == WSMON_ONE / 4, "%u for a few more", s.p.share);
+	for (i = 0; i < 12; i++)
+		interval(&s, &cheap);
+	CHECK(s.p.share == WSMON_ONE, "%u although there is time", s.p.share);
+	wsmon_pace_crowd(&s.p, &s.a, U32_MAX);
+	CHECK(s.p.share == WSMON_ONE / 8, "%u for as many as there can be", s.p.share);
+	wsmon_pace_crowd(&s.p, &s.a, 0);
+	wsmon_pace_crowd(&s.p, &s.a, 6400);
+	CHECK(s.p.share == WSMON_ONE / 8, "%u raised", s.p.share);
+	sim_begin(&s, 100, 1000, 1000, 1000);
+	wsmon_pace_crowd(&s.p, &s.a, 10000);
+	CHECK(s.p.share == WSMON_ONE, "%u without a limit", s.p.share);
+}
+
 static void percentiles(void)
 {
 	struct wsmon_hist h = { };
@@ -499,5 +526,6 @@ void test_pace(void)
 	test_run("pace: any figures", anything_goes);
 	test_run("pace: what others take is theirs", beside_busy_ones);
 	test_run("pace: stolen time", stolen_time);
+	test_run("pace: crowds begin small", crowds_begin_small);
 	test_run("hist: percentiles", percentiles);
 }
