@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Cases of other projects: Telescope's, of DAMON's selftest, masim's; wsmon beside DAMON.
 
-In the emulator of curves. Telescope's: a five-hundredth of 1 GiB to 5 TiB, of huge pages, is
+In the emulator of curves; with --beside in one that follows the wall clock, so that other
+processes take its time. Telescope's: a five-hundredth of 1 GiB to 5 TiB, of huge pages, is
 in use; wsmon and DAMON at their defaults, and DAMON with tuned intervals.
   precision, recall  of what a monitor shows as in use, medians of the later half
   after              seconds until both are at least 90 %
@@ -132,7 +133,7 @@ def measure(args, run):
     os.makedirs(RAW)
     rows = []
     for row in run.guest(todo, kernel=args.kernel, mem="6G", cpus=1, timeout=36000, WSMON_OUT=RAW,
-                         **curves.COUNTED):
+                         **({} if args.beside else curves.COUNTED)):
         try:
             rows.append(judge(row))
             say("%s: %s" % (row["case"], row["monitor"]))
