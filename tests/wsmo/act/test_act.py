@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """wsmo act, against a fake of the module, on a real process: actions and their results."""
+import contextlib
 import mmap
 import os
 import re
@@ -188,6 +189,22 @@ def test_several():
         res = run(*args(d, m, v, COLD, more=("-p", str(u.pid))))
         ok(res.returncode == 0 and mapped(v) == 0 and mapped(u) == u.size,
            "several targets", mapped(v), mapped(u), res.stderr)
+        m.close()
+
+
+def test_many():
+    """More processes than wsmo has readers of their files"""
+    with contextlib.ExitStack() as stack:
+        many = [stack.enter_context(Victim(stack.enter_context(Directory()), 2 * MIB))
+                for _ in range(12)]
+        d, debug = (stack.enter_context(Directory()) for _ in range(2))
+        m = Module(debug, interval=0.004, script=script(
+            {v.pid: regions(v.at, v.size, 64) for v in many}))
+        more = [word for v in many[1:] for word in ("-p", str(v.pid))]
+        res = run(*args(d, m, many[0], COLD, more=more))
+        rule = objects(res, "rule")[0]
+        ok(res.returncode == 0 and not any(map(mapped, many)) and not rule["failed"],
+           "many targets: each is acted on", [mapped(v) for v in many], rule, res.stderr)
         m.close()
 
 

@@ -710,10 +710,14 @@ static void look_at_taken(struct act *a, __u64 ns)
 {
 	size_t i;
 
-	for (i = 0; i < a->nr_targets; i++)
-		if (!a->target[i].gone)
-			taken_scan(&a->target[i].taken, &a->target[i].process,
-				   a->refaulted, clock_now() + ns);
+	for (i = 0; i < a->nr_targets; i++) {
+		struct act_target *t = &a->target[i];
+
+		if (t->gone)
+			continue;
+		taken_scan(&t->taken, &t->process, a->refaulted, clock_now() + ns);
+		process_rest(&t->process);
+	}
 	for (i = 0; i < a->scheme.nr; i++)
 		a->stat[i].refaulted_bytes = a->refaulted[i];
 }

@@ -497,4 +497,5 @@ void act_apply(struct act *a, struct act_target *t)
 			break;
 		apply_one(a, t, s, until_ns);
 	}
+	process_rest(&t->process);
 }

@@ -112,10 +112,15 @@ int process_claim(struct act_process *p)
 	return err;
 }
 
-void process_exec(struct act_process *p)
+void process_rest(struct act_process *p)
 {
 	patient_close(p->pagemap);
 	p->pagemap = NULL;
+}
+
+void process_exec(struct act_process *p)
+{
+	process_rest(p);
 	p->nr = 0;
 	p->stale_ns = 0;
 }

@@ -95,6 +95,13 @@ bool process_swap(const struct act_process *p, char **cgroup);
 /** process_close() - close the descriptors of a process and free its mappings */
 void process_close(struct act_process *p);
 
+/**
+ * process_rest() - close the page tables of a process until they are read again
+ *
+ * Each open file has a reader (patience.h), and there are fewer readers than processes.
+ */
+void process_rest(struct act_process *p);
+
 /** process_exec() - forget the address space of a process that executed a program */
 void process_exec(struct act_process *p);
 
