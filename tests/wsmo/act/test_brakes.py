@@ -162,13 +162,23 @@ def test_devices():
                "a device is left alone (%s)" % cls, rule)
 
 
+def has_pidfs():
+    """Has each process an inode number of its own (Linux 6.9)?"""
+    fds = os.pidfd_open(os.getpid()), os.pidfd_open(os.getppid())
+    inodes = {os.fstat(fd).st_ino for fd in fds}
+    for fd in fds:
+        os.close(fd)
+    return len(inodes) == 2
+
+
 @as_root
 def test_one_at_a_time():
     """Another act would know nothing of memory that came back to the first"""
-    def second(v, *more):
+    def second(v, *more, before=()):
         with Directory() as d, Directory() as debug:
             m = Module(debug, interval=0.004, script=script(half_hot(v)))
-            res = run(*args(d, m, v, COLD, more=more))
+            res = subprocess.run([*before, WSMO, *args(d, m, v, COLD, more=more)], env=ENV,
+                                 capture_output=True)
             m.close()
             return res, m
     with fake(lambda v: {v.pid: regions(v.at, v.size, 64, hot=range(64))}, intervals=10**6) as (d, m, v):
@@ -178,6 +188,13 @@ def test_one_at_a_time():
         res, other = second(v)
         fails(res, "another act on the process", "another wsmo act acts on process %d" % v.pid)
         ok(not other.targets and mapped(v) == v.size, "  nothing is done", mapped(v))
+        later = "unshare", "--time", "--boottime", "100000"
+        if has_pidfs() and not subprocess.run([*later, "true"], capture_output=True).returncode:
+            res, other = second(v, before=later)
+            fails(res, "  nor in another time namespace", "another wsmo act acts on process %d" % v.pid)
+            ok(not other.targets and mapped(v) == v.size, "  nothing is done", mapped(v))
+        else:
+            skip("another time namespace", "this kernel has no inode numbers of processes, or no unshare")
         res, _ = second(v, "--dry-run")
         ok(res.returncode == 0 and b"another" not in res.stderr and objects(res, "rule")[0]["tried"],
            "  but a dry run", res)

@@ -23,6 +23,10 @@
 #include "live/patience.h"
 #include "live/procfs.h"
 
+#ifndef PID_FS_MAGIC
+#define PID_FS_MAGIC	0x50494446
+#endif
+
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE	25
 #endif
@@ -90,6 +94,20 @@ static __u64 began(const struct act_process *p)
 }
 
 /*
+ * Return: a number that no other process has. From Linux 6.9 on it is the inode number of the pidfd,
+ * the same in all namespaces. Before, id and start time depend on the pid and the time namespace.
+ */
+static __u64 identify(const struct act_process *p)
+{
+	struct statfs fs;
+	struct stat st;
+
+	if (!fstatfs(p->pidfd, &fs) && fs.f_type == PID_FS_MAGIC && !fstat(p->pidfd, &st))
+		return st.st_ino & ~(1ULL << 63);
+	return (__u64)p->pid << 40 | (began(p) & ((1ULL << 40) - 1));
+}
+
+/*
  * Locks a byte that represents the process, in a file that nobody else can open. The owner of the
  * process could lock a file of the process itself, and so keep wsmo from acting on it.
  */
@@ -97,7 +115,7 @@ int process_claim(struct act_process *p)
 {
 	struct flock lock = {
 		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1,
-		.l_start = (__u64)p->pid << 40 | (began(p) & ((1ULL << 40) - 1)),
+		.l_start = identify(p),
 	};
 	int dir = runtime_open(), err = 0;
 
