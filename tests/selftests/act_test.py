@@ -356,6 +356,30 @@ def cgroup_without_swap():
             os.rmdir(path + "/../other")
 
 
+@w.measured
+def cgroup_with_little_swap():
+    """Above memory.swap.high the kernel stops the processes for seconds: act stays below it"""
+    with swap(), cgroup() as path:
+        write(path + "/../cgroup.subtree_control", "+memory")
+        write(path + "/memory.swap.high", 8 * MIB)
+        # memory is charged where it is allocated
+        write(path + "/cgroup.procs", os.getpid())
+        try:
+            p, _ = hotset()
+        finally:
+            write(path + "/../cgroup.procs", os.getpid())
+        try:
+            r = act("-s", scheme("4K null null 20% 2s null pageout"), "-p", str(p.pid), "-d", "10",
+                    "--json", "--quota-cpu", "100%")
+            with open(path + "/memory.swap.current") as f:
+                swapped = int(f.read())
+            assert r.stderr.count("cgroup /test has no swap left") == 1, r
+            assert 4 * MIB <= swapped <= 8 * MIB and not rules(r)[0]["failed"], (swapped, r)
+        finally:
+            p.kill()
+            p.wait()
+
+
 def few_files():
     """A process that cannot be opened counts as running"""
     with w.sleeper() as p:
@@ -466,4 +490,4 @@ if __name__ == "__main__":
     without_damon()
     w.main(reclaim, refaults_back_off, what_came_back_stays, goals, no_swap, exits_in_mid_action,
            of_a_cgroup, of_processes_that_end, of_many_cgroups, a_part_mounted_elsewhere, two_acts,
-           few_files, beside_damon, cgroup_without_swap, few_regions)
+           few_files, beside_damon, cgroup_without_swap, cgroup_with_little_swap, few_regions)

@@ -223,14 +223,19 @@ bool cgroup_swap_forbidden(__u32 pid)
 	return forbidden;
 }
 
-bool cgroup_swap_left(char *path)
+bool cgroup_swap_left(char *path, __u64 bytes, bool *slows)
 {
 	char *end = path + strlen(path);
+	__u64 has, high;
 
+	*slows = false;
 	for (; end > path; end = strrchr(path, '/')) {
 		*end = '\0';
-		if (read_number(path, "memory.swap.current", 0) >=
-		    read_number(path, "memory.swap.max", ~0ULL))
+		has = read_number(path, "memory.swap.current", 0);
+		high = read_number(path, "memory.swap.high", ~0ULL);
+		*slows |= high != ~0ULL;
+		if (has >= read_number(path, "memory.swap.max", ~0ULL) || has > high ||
+		    high - has < bytes)
 			return false;
 	}
 	return true;

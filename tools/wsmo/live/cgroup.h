@@ -79,11 +79,14 @@ bool cgroup_swap_forbidden(__u32 pid);
 /**
  * cgroup_swap_left() - tell whether memory of a cgroup can still be swapped out
  * @path:	path of the cgroup; if swap is used up, cut after the cgroup whose limit is reached
+ * @bytes:	how much is to be swapped out
+ * @slows:	set to whether a memory.swap.high was found: ask again before more is swapped out
  *
- * It cannot if the cgroup or an ancestor has used up its memory.swap.max. Without the memory
- * controller there is no limit.
+ * It cannot if the cgroup or an ancestor has used up its memory.swap.max. It should not if that
+ * would exceed a memory.swap.high: then the kernel makes the processes wait for seconds, again and
+ * again. Without the memory controller there is no limit.
  */
-bool cgroup_swap_left(char *path);
+bool cgroup_swap_left(char *path, __u64 bytes, bool *slows);
 
 /**
  * cgroup_protected() - sum up memory.min of the cgroups directly below a cgroup

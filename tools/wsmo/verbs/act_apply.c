@@ -345,17 +345,18 @@ static int apply_block(struct act *a, struct act_target *t,
 }
 
 /* Has the process's cgroup, or one above it, no swap left? Prints this once for each cgroup */
-static bool no_swap(struct act *a, struct act_process *p)
+static bool no_swap(struct act *a, struct act_process *p, __u64 bytes)
 {
 	__u64 now = clock_now();
 	char *cgroup, clean[256];
+	bool slows;
 
 	if (now < p->swap_ns)
 		return p->no_swap;
-	p->swap_ns = now + NSEC_PER_SEC;
-	p->no_swap = !process_swap(p, &cgroup);
+	p->no_swap = !process_swap(p, bytes, &slows, &cgroup);
+	p->swap_ns = slows && !p->no_swap ? 0 : now + NSEC_PER_SEC;
 	if (p->no_swap && !p->swap_said && (!a->swap_said || strcmp(a->swap_said, cgroup))) {
-		msg("cgroup %s has no swap left (memory.swap.max): anonymous memory of its processes is not paged out",
+		msg("cgroup %s has no swap left (memory.swap.max, memory.swap.high): anonymous memory of its processes is not paged out",
 		    text_clean(clean, sizeof(clean), cgroup));
 		free(a->swap_said);
 		a->swap_said = cgroup;
@@ -375,7 +376,7 @@ static bool skip(struct act *a, struct act_process *p, const struct mapping *m,
 	if (of_huge_pages(action) && end - start < ACT_HUGE)
 		return true;
 	return action == WSMON_ACT_PAGEOUT && m->class & ACT_SWAPPED_CLASSES &&
-	       (a->no_swap || no_swap(a, p));
+	       (a->no_swap || no_swap(a, p, end - start));
 }
 
 static __u64 block_end(__u64 addr, __u64 end)

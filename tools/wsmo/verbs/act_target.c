@@ -168,12 +168,13 @@ char *process_cgroup(const struct act_process *p)
 	return cgroup_read(open_file(p, "cgroup"));
 }
 
-bool process_swap(const struct act_process *p, char **cgroup)
+bool process_swap(const struct act_process *p, __u64 bytes, bool *slows, char **cgroup)
 {
 	char *path = process_cgroup(p);
 
 	*cgroup = NULL;
-	if (path && !cgroup_swap_left(path))
+	*slows = false;
+	if (path && !cgroup_swap_left(path, bytes, slows))
 		*cgroup = path;
 	else
 		free(path);

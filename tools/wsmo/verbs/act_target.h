@@ -88,9 +88,10 @@ char *process_cgroup(const struct act_process *p);
 
 /**
  * process_swap() - tell whether the cgroups of a process allow paging out to swap
+ * @bytes, @slows: as for cgroup_swap_left()
  * @cgroup:	gets the path of the cgroup that has no swap left; malloc()ed, or NULL
  */
-bool process_swap(const struct act_process *p, char **cgroup);
+bool process_swap(const struct act_process *p, __u64 bytes, bool *slows, char **cgroup);
 
 /** process_close() - close the descriptors of a process and free its mappings */
 void process_close(struct act_process *p);
