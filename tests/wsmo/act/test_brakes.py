@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+import types
 
 from command import ENV, WSMO, Directory, as_root, fails, ok, run, skip
 from fakemodule import Module
@@ -244,6 +245,27 @@ def test_damon():
         res = with_files([file], *args(d, m, v, COLD, more=("-l",)))
         ok(b"DAMON has ended" in res.stderr and mapped(v, (0.5, 1)) == 0 and
            min(a["t"] for a in objects(res, "action")) > 1, "it goes on when DAMON has ended", res)
+
+
+KDAMONDS = "/sys/kernel/mm/damon/admin/kdamonds"
+
+
+@as_root
+def test_damon_from_a_pid_namespace():
+    """There the kernel's threads are not seen, but what DAMON says of itself is"""
+    if not os.path.isdir(KDAMONDS):
+        skip("DAMON from a pid namespace", "this kernel has no DAMON")
+        return
+    for state, left in (b"on\n", 1), (b"off\n", 0):
+        with fake(half_hot) as (d, m, v):
+            os.makedirs(d.path("damon/0"))
+            d.write("damon/0/state", state)
+            files = [File(d, "/proc/2/comm", b"sh\n"),
+                     types.SimpleNamespace(path=d.path("damon"), at=KDAMONDS)]
+            res = with_files(files, *args(d, m, v, COLD))
+            ok(res.returncode == 0 and mapped(v, (0.5, 1)) == left * v.size // 2 and
+               (b"DAMON runs" in res.stderr) == bool(left), "beside one that is %s" % state.decode().strip(),
+               mapped(v), res)
 
 
 def test_blind(d):

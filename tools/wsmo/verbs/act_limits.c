@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* act_limits.c - goals, budgets and pauses of "wsmo act", and the memory that came back */
 #include <fcntl.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,11 +106,33 @@ bool goals_allow(const struct act_goals *g)
 #define KTHREADS	"/proc/2/task/2/children"
 #define KDAMOND		"kdamond."
 
+/* What DAMON says of itself: states "on" of kdamonds, pids of kdamonds, "Y" */
+#define KDAMOND_STATES	"/sys/kernel/mm/damon/admin/kdamonds/*/state"
+#define KDAMOND_PIDS	"/sys/module/damon_*/parameters/kdamond_pid"
+#define KDAMOND_STAT	"/sys/module/damon_stat/parameters/enabled"
+
 #define BACKOFF_MIN	(5 * NSEC_PER_SEC)
 #define BACKOFF_MAX	(320 * NSEC_PER_SEC)
 
 /* After this time without excess the next pause is short again */
 #define CALM		(60 * NSEC_PER_SEC)
+
+/* Does any file that matches a pattern say that a kdamond runs? */
+static bool kdamond_says(const char *pattern)
+{
+	char text[32];
+	bool runs = false;
+	glob_t found;
+	size_t i;
+
+	if (!glob(pattern, GLOB_NOSORT, NULL, &found)) {
+		for (i = 0; i < found.gl_pathc && !runs; i++)
+			runs = read_line(AT_FDCWD, found.gl_pathv[i], text, sizeof(text)) > 0 &&
+			       (!strcmp(text, "on") || !strcmp(text, "Y") || atol(text) > 0);
+		globfree(&found);
+	}
+	return runs;
+}
 
 bool kdamond_running(char *name, size_t size)
 {
@@ -122,8 +145,13 @@ bool kdamond_running(char *name, size_t size)
 		memcpy(before, threads, sizeof(before));
 		*found = '\0';
 		read_line(AT_FDCWD, KTHREADD, path, sizeof(path));
-		if (strcmp(path, "kthreadd"))
-			*at = '\0';
+		/* in a pid namespace no thread of the kernel is seen */
+		if (strcmp(path, "kthreadd")) {
+			snprintf(name, size, "not seen from this pid namespace");
+			*before = *found = '\0';
+			return kdamond_says(KDAMOND_STATES) || kdamond_says(KDAMOND_PIDS) ||
+			       kdamond_says(KDAMOND_STAT);
+		}
 		for (; (pid = strtoul(at, &end, 10)) && end > at; at = end) {
 			snprintf(path, sizeof(path), "/proc/%lu/comm", pid);
 			read_line(AT_FDCWD, path, found, sizeof(found));
