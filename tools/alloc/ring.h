@@ -32,6 +32,7 @@
  * struct alloc_ring - the first page of the memfd
  * @magic:	ALLOC_RING_MAGIC
  * @rate:	mean bytes from one sample to the next
+ * @samples:	maximum number of live samples
  * @now_ns:	CLOCK_MONOTONIC at the reader's last visit
  * @head:	bytes that writers have reserved, a multiple of the unit
  * @lost:	number of events without room
@@ -41,6 +42,7 @@
 struct alloc_ring {
 	__u64 magic;
 	__u64 rate;
+	__u64 samples;
 	__u64 now_ns;
 	__u64 head __attribute__((aligned(64)));
 	__u64 lost;

@@ -180,7 +180,7 @@ static void log_event(uint32_t kind, const void *p, size_t size, const void *cal
 	put(&e);
 }
 
-/* Maximum number of live samples, in lists: one for each word of the filter */
+/* Live samples are in lists, one for each word of the filter. There are never more than this */
 #define NODES		(4U << 20)
 
 /** struct node - a live sample; @next is the number of the next one in its list, 0 at the end */
@@ -205,7 +205,7 @@ static __thread struct {
  */
 struct memory {
 	enum { CHILD, OURS, COUNTED } life;
-	struct node node[NODES];
+	struct node node[];
 };
 
 static struct {
@@ -217,6 +217,7 @@ static struct {
 	uint32_t kept;		/* number of the word of sampler_keep(), from 1 */
 	uint32_t list[1 << (SAMPLER_BITS - 6)];
 	uint32_t nodes;		/* used so far */
+	uint32_t nodes_max;
 	uint32_t free;		/* list of those used before */
 } all = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 
@@ -255,7 +256,7 @@ static uint32_t new_node(void)
 		all.free = node(i)->next;
 		return i;
 	}
-	return all.nodes + 1 < NODES ? ++all.nodes : 0;
+	return all.nodes + 1 < all.nodes_max ? ++all.nodes : 0;
 }
 
 /* Context: locked */
@@ -347,16 +348,23 @@ static int64_t draw(void)
 	return minus_log(((random_word() >> 11) + 0.5) * 0x1p-53) * all.rate;
 }
 
-/* Return: memory that takes no pages until it is used; NULL without */
-static struct memory *map_memory(void)
+/*
+ * Maps memory that takes no pages until it is used, unless the program calls mlockall(): then all
+ * of it is resident, so there is not more than this machine needs.
+ * Return: NULL without
+ */
+static struct memory *map_memory(uint64_t samples)
 {
-	struct memory *m = mmap(NULL, sizeof(*m), PROT_READ | PROT_WRITE,
+	uint32_t nodes = samples < NODES ? samples : NODES;
+	size_t size = sizeof(struct memory) + nodes * sizeof(struct node);
+	struct memory *m = mmap(NULL, size, PROT_READ | PROT_WRITE,
 				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (m == MAP_FAILED)
 		return NULL;
-	if (madvise(m, sizeof(*m), MADV_WIPEONFORK))
+	if (madvise(m, size, MADV_WIPEONFORK))
 		return NULL;
+	all.nodes_max = nodes;
 	m->life = OURS;
 	return m;
 }
@@ -366,7 +374,7 @@ static void open_once(void)
 	lock();
 	if (!all.opened) {
 		all.rate = log_open();
-		all.memory = all.rate ? map_memory() : NULL;
+		all.memory = all.rate ? map_memory(ring->samples) : NULL;
 		if (all.rate && !all.memory) {
 			log_lost();
 			all.rate = 0;

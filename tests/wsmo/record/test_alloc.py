@@ -170,6 +170,21 @@ def test_memory():
         ok(not res.stdout, "  the command does not run", res.stdout)
 
 
+def test_locked():
+    """mlockall() makes all memory resident that is mapped: the library maps little"""
+    if os.geteuid():
+        skip("locked memory", "not root")
+        return
+    code = ("import ctypes, re; assert not ctypes.CDLL(None).mlockall(1); "
+            "print(re.search(r'VmLck:\\s*(\\d+)', open('/proc/self/status').read())[1])")
+    command = sys.executable, "-c", code
+    with fake() as (d, m):
+        alone = int(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+        res = run(*args(d, m, "--alloc", "--", *command))
+        more = (int(res.stdout) - alone) / 1024
+        ok(res.returncode == 0 and 4 <= more <= 32, "little is locked", more, res.stderr)
+
+
 def test_hostile():
     """Programs that forbid system calls, write into the ring, or close it."""
     with Directory() as b:

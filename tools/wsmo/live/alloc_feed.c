@@ -19,6 +19,7 @@
 
 #include "core/cli.h"
 #include "core/clock.h"
+#include "core/files.h"
 #include "alloc_feed.h"
 #include "libwsmon/wsmon_records.h"
 #include "alloc/ring.h"
@@ -121,6 +122,9 @@ static bool program_can_preload(const char *cmd, uid_t uid)
 #define MFD_NOEXEC_SEAL	8U
 #endif
 
+/* The command may have at least this many live samples: 1 MiB */
+#define SAMPLES_MIN	(1U << 16)
+
 /* Max. number of stacks that are remembered; further stacks are written again each time */
 #define STACKS_MAX	(1U << 20)
 
@@ -210,6 +214,10 @@ int feed_open(struct feed *f, const char *cmd, uid_t uid)
 	f->fd = fd;
 	f->ring = p;
 	f->ring->rate = f->rate;
+	/* a program may allocate more than there is, and not use it */
+	f->ring->samples = 4 * meminfo("MemTotal") / f->rate;
+	if (f->ring->samples < SAMPLES_MIN)
+		f->ring->samples = SAMPLES_MIN;
 	f->ring->magic = ALLOC_RING_MAGIC;
 	f->event = need(malloc(sizeof(*f->event)));
 	set_environment(f, path);
