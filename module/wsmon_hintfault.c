@@ -77,7 +77,7 @@
  *     6.8 on it also repairs all armed entries of a large folio. To keep armed entries from
  *     it, the probe repairs them first. do_numa_page() still sees entries that GUP finds before
  *     6.6, entries whose page table stays locked for longer than the probe tries, and entries
- *     that could not be restored at the end.
+ *     that could not be restored at the end, such as copies of a fork and entries that mremap moved.
  *   - KVM and devices with translations of their own would need to be told (MMU notifiers), so
  *     an mm that has any is left alone. They register with the mmap lock held for writing, and
  *     find entries that are armed by then only through GUP.
