@@ -628,6 +628,9 @@ int wsmon_who_begin(struct wsmon_session *ss)
 	bool ended;
 	int err;
 
+	/* faults are of targets: a session of a cgroup has none */
+	if (ss->cgroup)
+		return 0;
 	if (!w) {
 		if (!wsmon_who_possible())
 			return -EOPNOTSUPP;

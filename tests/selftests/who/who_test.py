@@ -500,6 +500,16 @@ def detached():
         # refused attributes change nothing
         assert w.put("attrs", "who_rate=10001") == errno.ERANGE
         assert attached()
+        w.must_put("target", "\n")
+        # a session without targets
+        fd = os.open("/dev/wsmon", os.O_RDWR)
+        try:
+            os.write(fd, (FAST + " who_rate=100 cgroup=/").encode())
+            assert not attached()
+        finally:
+            os.close(fd)
+        w.must_put("target", "%d\n" % t.pid)
+        assert attached()
     w.wait_for("the end of the session", w.idle)
     w.wait_for("the probe's end", lambda: not attached())
 
