@@ -5,6 +5,7 @@ import os
 import resource
 import signal
 import stat
+import struct
 import subprocess
 import threading
 import time
@@ -260,6 +261,29 @@ def test_foreign():
            os.listdir(d.name), res)
 
 
+def acls():
+    """An ACL of the old file stays: else its mask would be the group's permissions."""
+    name = "system.posix_acl_access"
+    owner, user, group, mask, others, nobody = 1, 2, 4, 16, 32, 0xffffffff
+    for what, more in (("one more user, but not the group", ((user, 4, NOBODY), (group, 0, nobody), (others, 0, nobody))),
+                       ("all but one user", ((user, 0, NOBODY), (group, 4, nobody), (others, 4, nobody)))):
+        acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *e) for e in sorted(
+            more + ((owner, 6, nobody), (mask, 4, nobody))))
+        with Directory() as d:
+            data = d.write("in", samples.main())
+            try:
+                os.setxattr(d.write("x.html", b"x"), name, acl)
+            except OSError as e:
+                skip("ACLs", e)
+                return
+            mode = os.stat(d.path("x.html")).st_mode
+            res = run("report", "html", "-i", data, "-o", d.path("x.html"))
+            ok(res.returncode == 0 and d.read("x.html") != b"x" and os.stat(d.path("x.html")).st_mode == mode and
+               name in os.listxattr(d.path("x.html")) and os.getxattr(d.path("x.html"), name) == acl,
+               "an ACL that admits %s" % what, oct(mode), oct(os.stat(d.path("x.html")).st_mode),
+               os.listxattr(d.path("x.html")), res)
+
+
 def test_modes():
     """A new file is open to no more users than the old one; a recording only to its owner."""
     with Directory() as d:
@@ -290,6 +314,7 @@ def test_modes():
                 res = run(*command)
                 st = os.stat(file)
                 ok((st.st_gid, stat.S_IMODE(st.st_mode)) == (2, old), "  nor does another group", st, res)
+    acls()
     with fake() as (d, m):
         d.write("data", r.header(1))
         os.chmod(d.path("data"), 0o666)

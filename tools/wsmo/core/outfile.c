@@ -149,8 +149,29 @@ static const char *open_new(struct outfile *o, mode_t mode)
 	return why;
 }
 
-/* Creates a file to replace @old, with at most the permissions of @old */
-static const char *open_another(struct outfile *o, mode_t mode, const struct stat *old)
+/*
+ * Gives a new file the ACL of the file that it replaces, to which an O_PATH descriptor refers; or
+ * no ACL, also none from the directory. Return: the permissions for fchmod(), of those in @keep
+ */
+static mode_t keep_acl(const struct outfile *o, int found, mode_t keep)
+{
+	static const char acl[] = "system.posix_acl_access";
+	char path[32], entries[8192];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
+	n = getxattr(path, acl, entries, sizeof(entries));
+	/* of a file with an ACL, the group's permissions are the mask of the ACL */
+	if (n > 0 && keep & S_IRWXG && !fsetxattr(o->fd, acl, entries, n, 0))
+		return keep;
+	if (n > 0 || (n < 0 && errno != ENODATA && errno != EOPNOTSUPP))
+		keep &= S_IRWXU;
+	fremovexattr(o->fd, acl);
+	return keep;
+}
+
+/* Creates a file to replace @old, open as @found, with at most the permissions of @old */
+static const char *open_another(struct outfile *o, mode_t mode, const struct stat *old, int found)
 {
 	mode_t keep = mode & old->st_mode;
 	const char *why = open_new(o, keep & S_IRWXU);
@@ -160,10 +181,9 @@ static const char *open_another(struct outfile *o, mode_t mode, const struct sta
 	if (!why && fstat(o->fd, &new))
 		why = strerror(errno);
 	if (!why) {
-		/* an ACL of the directory may let others read the file that could not read @old */
-		fremovexattr(o->fd, "system.posix_acl_access");
 		if (new.st_gid != old->st_gid && fchown(o->fd, -1, old->st_gid))
 			keep = (keep & S_IRWXU) | (keep & keep >> 3 & S_IRWXO);
+		keep = keep_acl(o, found, keep);
 		/* in some file systems all files have the same mode: change it only if needed */
 		if ((new.st_mode ^ keep) & mode && fchmod(o->fd, keep))
 			why = strerror(errno);
@@ -222,7 +242,7 @@ static const char *open_named(struct outfile *o, mode_t mode)
 	else if (outfile_foreign(o->dir, &st))
 		why = "it is somebody else's, in a directory that others can write to";
 	else if (S_ISREG(st.st_mode))
-		why = open_another(o, mode, &st);
+		why = open_another(o, mode, &st, found);
 	else if (S_ISFIFO(st.st_mode) && is_others(&st))
 		why = "somebody else's pipe, who would read the output; if that is wanted: -o - >PIPE";
 	else if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))
