@@ -374,6 +374,65 @@ def test_traps(d):
             ok(taken < 300 << 10 and blocks < 2048, "memory for " + name, "%d KiB" % taken, "%d blocks" % blocks)
 
 
+# units of 16 bytes of code each, %(units)d, that share %(nr)d abbreviations, and each use the last
+ABBREVIATIONS = """	.text
+	.globl scan
+	.type scan, @function
+scan:	.fill %(units)d * 16, 1, 0x90
+	.size scan, %(units)d * 16
+	.section .debug_abbrev,"",@progbits
+	.uleb128 1, 0x11
+	.byte 1
+	.uleb128 0x11, 0x01, 0x12, 0x07, 0, 0
+	.set code, 2
+	.rept %(nr)d
+	.uleb128 code
+	.byte 0x1d, 0, 0, 0
+	.set code, code + 1
+	.endr
+	.byte 0
+	.set at, 0
+	.rept %(units)d
+	.section .debug_info,"",@progbits
+0:	.long 2f - 1f
+1:	.value 4
+	.long 0
+	.byte 8
+	.uleb128 1
+	.quad scan + at, 16
+	.uleb128 code - 1
+	.byte 0
+2:	.section .debug_aranges,"",@progbits
+	.long 4f - 3f
+3:	.value 2
+	.long 0b
+	.byte 8, 0
+	.long 0
+	.quad scan + at, 16, 0, 0
+4:	.set at, at + 16
+	.endr
+"""
+
+
+def test_abbreviations():
+    """Each unit may have its own copy of all abbreviations: 100 KiB take gigabytes."""
+    for units, nr in (3000, 20000), (300, 200000):
+        with Directory() as d:
+            library(d, ABBREVIATIONS % {"units": units, "nr": nr}, "-nostdlib",
+                    "-Wl,--build-id=none,--compress-debug-sections=zlib")
+            at = addresses(d)["scan"] + (1 << 28) + 1
+            data = r.header(0) + r.target(0, 7, b"x") + r.mark(SEC, 1, b"m")
+            data += r.mapping(0, 7, 1 << 28, (1 << 28) + (1 << 20), "rx", d.path("it.so").encode(), 0,
+                              os.stat(d.path("it.so")).st_ino)
+            data += b"".join(r.stack(SEC, 7, i, 1, [at + 16 * (i + n) for n in range(50)], reason=1) for i in range(0, units, 50))
+            taken = peak_rss("report", "peaks", "-i", d.write("data", data + r.end(2 * SEC)))
+            if taken is None:
+                skip("memory for abbreviations", "not built")
+            else:
+                ok(taken < 300 << 10 and os.path.getsize(d.path("it.so")) < 1 << 19, "memory for abbreviations",
+                   "%d KiB" % taken, "%d bytes" % os.path.getsize(d.path("it.so")))
+
+
 # nested functions, %(nr)d of them with the same %(nr)d ranges; none holds the code
 RANGES = """	.text
 	.globl scan

@@ -53,14 +53,16 @@ static bool limited;
 /* Bytes that count for RLIMIT_DATA, and some more; 0 if they are not known */
 static __u64 data_size(void)
 {
-	FILE *f = fopen("/proc/self/statm", "re");
-	unsigned long long pages = 0;
+	static int fd = -1;
+	unsigned long long pages;
+	char text[128];
+	ssize_t n;
 
-	if (f && fscanf(f, "%*u %*u %*u %*u %*u %llu", &pages) != 1)
-		pages = 0;
-	if (f)
-		fclose(f);
-	return pages * sysconf(_SC_PAGESIZE);
+	if (fd < 0)
+		fd = openat(AT_FDCWD, "/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	n = pread(fd, text, sizeof(text) - 1, 0);
+	text[n > 0 ? n : 0] = '\0';
+	return sscanf(text, "%*u %*u %*u %*u %*u %llu", &pages) == 1 ? pages * sysconf(_SC_PAGESIZE) : 0;
 }
 
 static void set_limit(void)
@@ -197,6 +199,7 @@ static int elf_open(const char *path)
 #define INLINED_SLOW	NSEC_PER_MSEC	/* CPU time for an address; usually it takes microseconds */
 #define INLINED_PATIENCE (5 * NSEC_PER_SEC)	/* CPU time for all slow addresses of a file */
 #define CHECKED_MAX	(1ULL << 30)	/* bytes of files whose checksum is computed */
+#define ABBREV_TIMES	64		/* memory for the abbreviations of some units, in their size */
 
 struct entry {
 	__u64 start;
@@ -641,20 +644,76 @@ static int compare_units(const void *x, const void *y)
 	return COMPARE(*(Dwarf_Die * const *)x, *(Dwarf_Die * const *)y);
 }
 
+/*
+ * Is there memory for abbreviations? libdw reads a unit's up to the one that is used, and each unit
+ * may have all of them. An inlined function may take its name from up to 16 other units.
+ */
+static bool abbreviations_fit(const struct file *f, Dwarf *dwarf)
+{
+	Elf *elf = dwarf ? dwarf_getelf(dwarf) : NULL;
+	Elf_Scn *section = NULL;
+	const char *name;
+	GElf_Shdr sh;
+	size_t names;
+
+	if (!elf || elf_getshdrstrndx(elf, &names))
+		return true;
+	while ((section = elf_nextscn(elf, section))) {
+		name = gelf_getshdr(section, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
+		if (name && strstr(name, "debug_abbrev") && sh.sh_size > (f->room + spare) / ABBREV_TIMES)
+			return false;
+	}
+	return true;
+}
+
+static void report_swollen(struct file *f)
+{
+	char path[256];
+
+	f->swollen = true;
+	msg("%s: to find lines takes too much memory: they are left out from here on",
+	    text_clean(path, sizeof(path), f->path));
+}
+
+/*
+ * Charges the data that was added since wsmo had @before bytes of it to a file's room, then to spare
+ * memory. Return: false after a message if that is too much
+ */
+static bool charge_since(struct file *f, __u64 before)
+{
+	__u64 now = data_size(), grown = now > before ? now - before : 0;
+	__u64 more = grown > f->room ? grown - f->room : 0;
+
+	f->room -= grown - more;
+	if (more > spare)
+		report_swollen(f);
+	spare -= more > spare ? spare : more;
+	return !f->swollen;
+}
+
 /* Finds the unit of an address, and reads its lines. Return: NULL if that is impossible */
 static Dwarf_Die *find_unit(struct file *f, GElf_Addr at, GElf_Addr *bias)
 {
-	char path[256];
+	__u64 before;
+	Dwarf *dwarf;
 	Dwarf_Die *cu;
 
 	if (!f->asked) {
 		elf_limit_memory(f->room);
-		dwfl_module_getdwarf(f->mod, bias);
+		dwarf = dwfl_module_getdwarf(f->mod, bias);
 		f->room = elf_unlimit_memory();
 		f->asked = true;
 		f->units = SORTED(cu, UNITS_MAX, compare_units);
+		if (!abbreviations_fit(f, dwarf))
+			report_swollen(f);
 	}
-	cu = f->swollen ? NULL : dwfl_module_addrdie(f->mod, at, bias);
+	if (f->swollen)
+		return NULL;
+	/* this may read abbreviations, too */
+	before = data_size();
+	cu = dwfl_module_addrdie(f->mod, at, bias);
+	if (!charge_since(f, before))
+		return NULL;
 	if (!cu || sorted_find(&f->units, &cu))
 		return cu;
 	elf_limit_memory(f->room);
@@ -662,9 +721,7 @@ static Dwarf_Die *find_unit(struct file *f, GElf_Addr at, GElf_Addr *bias)
 	f->room = elf_unlimit_memory();
 	if (!f->swollen && sorted_get(&f->units, &cu))
 		return cu;
-	f->swollen = true;
-	msg("%s: to find lines takes too much memory: they are left out from here on",
-	    text_clean(path, sizeof(path), f->path));
+	report_swollen(f);
 	return NULL;
 }
 
@@ -705,12 +762,18 @@ static bool holds_functions(int tag)
 	       tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
 }
 
+/** struct bounds - when to give up: a CPU time, and a size of wsmo's data */
+struct bounds {
+	__u64 until_ns;
+	__u64 bytes;
+};
+
 /*
  * Finds the inlined functions around an address, innermost first. dwarf_getscopes() does not
  * find functions that were defined in another unit, as after link-time optimization.
  */
-static int inlined_in(Dwarf_Die *cu, Dwarf_Die *parent, Dwarf_Addr addr, int depth, __u64 until_ns,
-		      struct inlined *out, int max)
+static int inlined_in(Dwarf_Die *cu, Dwarf_Die *parent, Dwarf_Addr addr, int depth,
+		      const struct bounds *b, struct inlined *out, int max)
 {
 	Dwarf_Die die;
 
@@ -721,12 +784,12 @@ static int inlined_in(Dwarf_Die *cu, Dwarf_Die *parent, Dwarf_Addr addr, int dep
 		const char *name;
 
 		/* n entries with n ranges each take n^2 steps */
-		if (clock_cpu() > until_ns)
+		if (clock_cpu() > b->until_ns)
 			return 0;
 		if (!holds_functions(tag) && dwarf_haspc(&die, addr) <= 0)
 			continue;
-		n = inlined_in(cu, &die, addr, depth - 1, until_ns, out, max);
-		if (tag == DW_TAG_inlined_subroutine && n < max) {
+		n = inlined_in(cu, &die, addr, depth - 1, b, out, max);
+		if (tag == DW_TAG_inlined_subroutine && n < max && data_size() <= b->bytes) {
 			name = dwarf_diename(&die);
 			out[n] = (struct inlined){ .name = name ? name : "?" };
 			call_site(cu, &die, &out[n++]);
@@ -742,7 +805,8 @@ int symbols_inlined(struct symbols *s, const struct module *m, __u64 addr,
 {
 	GElf_Addr at, bias;
 	struct file *f = get_file(s, m, addr, &at);
-	__u64 began = clock_cpu(), took;
+	__u64 began = clock_cpu(), took, before;
+	struct bounds b;
 	char path[256];
 	Dwarf_Die *cu;
 	int nr;
@@ -751,9 +815,11 @@ int symbols_inlined(struct symbols *s, const struct module *m, __u64 addr,
 		return 0;
 	reading = true;
 	cu = find_unit(f, at, &bias);
-	nr = cu ? inlined_in(cu, cu, at - bias, SCOPES_MAX,
-			     began + INLINED_PATIENCE - f->slow_ns, out, max) : 0;
+	before = data_size();
+	b = (struct bounds) { began + INLINED_PATIENCE - f->slow_ns, before + f->room + spare };
+	nr = cu ? inlined_in(cu, cu, at - bias, SCOPES_MAX, &b, out, max) : 0;
 	reading = false;
+	charge_since(f, before);
 	took = clock_cpu() - began;
 	f->slow_ns += took > INLINED_SLOW ? took : 0;
 	if (f->slow_ns >= INLINED_PATIENCE)
