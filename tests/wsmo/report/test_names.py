@@ -381,15 +381,14 @@ ABBREVIATIONS = """	.text
 scan:	.fill %(units)d * 16, 1, 0x90
 	.size scan, %(units)d * 16
 	.section .debug_abbrev,"",@progbits
-	.uleb128 1, 0x11
-	.byte 1
-	.uleb128 0x11, 0x01, 0x12, 0x07, 0, 0
+	%(first)s
 	.set code, 2
 	.rept %(nr)d
 	.uleb128 code
 	.byte 0x1d, 0, 0, 0
 	.set code, code + 1
 	.endr
+	%(last)s
 	.byte 0
 	.set at, 0
 	.rept %(units)d
@@ -398,9 +397,9 @@ scan:	.fill %(units)d * 16, 1, 0x90
 1:	.value 4
 	.long 0
 	.byte 8
-	.uleb128 1
+	.uleb128 %(unit)s
 	.quad scan + at, 16
-	.uleb128 code - 1
+	.uleb128 %(child)s
 	.byte 0
 2:	.section .debug_aranges,"",@progbits
 	.long 4f - 3f
@@ -414,11 +413,21 @@ scan:	.fill %(units)d * 16, 1, 0x90
 """
 
 
+# the abbreviation of a unit
+UNIT = """.uleb128 %s, 0x11
+	.byte 1
+	.uleb128 0x11, 0x01, 0x12, 0x07, 0, 0"""
+# the last abbreviation is an inlined function's, or the unit's
+LAST_IS_CHILD = {"first": UNIT % 1, "last": "", "unit": "1", "child": "code - 1"}
+LAST_IS_UNIT = {"first": "", "last": UNIT % "code", "unit": "code", "child": "0"}
+
+
 def test_abbreviations():
     """Each unit may have its own copy of all abbreviations: 100 KiB take gigabytes."""
-    for units, nr in (3000, 20000), (300, 200000):
+    for units, nr, how in ((3000, 20000, LAST_IS_CHILD), (300, 200000, LAST_IS_CHILD),
+                           (3000, 20000, LAST_IS_UNIT), (300, 200000, LAST_IS_UNIT)):
         with Directory() as d:
-            library(d, ABBREVIATIONS % {"units": units, "nr": nr}, "-nostdlib",
+            library(d, ABBREVIATIONS % {"units": units, "nr": nr, **how}, "-nostdlib",
                     "-Wl,--build-id=none,--compress-debug-sections=zlib")
             at = addresses(d)["scan"] + (1 << 28) + 1
             data = r.header(0) + r.target(0, 7, b"x") + r.mark(SEC, 1, b"m")

@@ -198,8 +198,10 @@ static int elf_open(const char *path)
 #define JITS_BYTES	(128ULL << 20)	/* bytes of all; they take up to six times that in memory */
 #define INLINED_SLOW	NSEC_PER_MSEC	/* CPU time for an address; usually it takes microseconds */
 #define INLINED_PATIENCE (5 * NSEC_PER_SEC)	/* CPU time for all slow addresses of a file */
+#define INLINED_ALL	(30 * NSEC_PER_SEC)	/* the same of all files */
 #define CHECKED_MAX	(1ULL << 30)	/* bytes of files whose checksum is computed */
 #define ABBREV_TIMES	64		/* memory for the abbreviations of some units, in their size */
+#define ABBREV_SIZE	64		/* memory for an abbreviation in libdw */
 
 struct entry {
 	__u64 start;
@@ -644,23 +646,114 @@ static int compare_units(const void *x, const void *y)
 	return COMPARE(*(Dwarf_Die * const *)x, *(Dwarf_Die * const *)y);
 }
 
-/*
- * Is there memory for abbreviations? libdw reads a unit's up to the one that is used, and each unit
- * may have all of them. An inlined function may take its name from up to 16 other units.
- */
-static bool abbreviations_fit(const struct file *f, Dwarf *dwarf)
+/* Moves behind a LEB128 number. Return: its value if it is unsigned; 0 at the end of the data */
+static __u64 leb128(const unsigned char **at, const unsigned char *end)
 {
-	Elf *elf = dwarf ? dwarf_getelf(dwarf) : NULL;
+	unsigned int shift = 0;
+	__u64 value = 0;
+
+	for (; *at < end; shift += 7) {
+		if (shift < 64)
+			value |= (__u64)(**at & 0x7f) << shift;
+		if (!(*(*at)++ & 0x80))
+			break;
+	}
+	return value;
+}
+
+/* Return: the number of abbreviations in a table, up to that with a code, but at most @most */
+static __u64 abbreviations_before(const unsigned char *at, const unsigned char *end, __u64 code,
+				  __u64 most)
+{
+	__u64 n, attribute, form, found;
+
+	for (n = 0; n < most && at < end; n++) {
+		found = leb128(&at, end);
+		if (!found || found == code)
+			break;
+		leb128(&at, end);	/* tag */
+		at += at < end;		/* has children */
+		do {
+			attribute = leb128(&at, end);
+			form = leb128(&at, end);
+			if (form == DW_FORM_implicit_const)
+				leb128(&at, end);
+		} while (attribute || form);
+	}
+	return n;
+}
+
+#define SAME_MAX	8	/* maximum number of sections of one kind */
+
+/* Finds the sections with a part in their names. Return: their number; -1 if there are too many */
+static int sections_with(Elf *elf, const char *part, const Elf_Data *data[SAME_MAX])
+{
 	Elf_Scn *section = NULL;
 	const char *name;
 	GElf_Shdr sh;
 	size_t names;
+	int n = 0;
 
 	if (!elf || elf_getshdrstrndx(elf, &names))
-		return true;
+		return 0;
 	while ((section = elf_nextscn(elf, section))) {
 		name = gelf_getshdr(section, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
-		if (name && strstr(name, "debug_abbrev") && sh.sh_size > (f->room + spare) / ABBREV_TIMES)
+		if (!name || !strstr(name, part))
+			continue;
+		if (n == SAME_MAX)
+			return -1;
+		data[n] = elf_getdata(section, NULL);
+		n += data[n] && data[n]->d_buf;
+	}
+	return n;
+}
+
+/* Return: the code at the beginning of an entry, 0 if its section is not known */
+static __u64 entry_code(const Dwarf_Die *die, const Elf_Data *const info[], int nr)
+{
+	const unsigned char *at = die->addr, *start;
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		start = info[i]->d_buf;
+		if (at >= start && at < start + info[i]->d_size)
+			return leb128(&at, start + info[i]->d_size);
+	}
+	return 0;
+}
+
+/*
+ * Is there memory for abbreviations? libdw reads a unit's up to the one that is used, and each unit
+ * may have all of them. The first address makes it read those of the first entry of each unit. An
+ * inlined function may take its name from up to 16 other units. If a file has several sections of
+ * abbreviations, each unit counts with that which takes most.
+ */
+static bool abbreviations_fit(const struct file *f, Dwarf *dwarf)
+{
+	Elf *elf = dwarf ? dwarf_getelf(dwarf) : NULL;
+	const Elf_Data *abbrev[SAME_MAX], *info[SAME_MAX];
+	int nr = sections_with(elf, "debug_abbrev", abbrev), infos = sections_with(elf, "debug_info", info), i;
+	__u64 left = (f->room + spare) / ABBREV_SIZE, code, n, most;
+	Dwarf_Off off, next, at;
+	Dwarf_Die die;
+	size_t header;
+
+	if (nr < 0 || infos < 0)
+		return false;
+	for (i = 0; i < nr; i++)
+		if (abbrev[i]->d_size > (f->room + spare) / ABBREV_TIMES)
+			return false;
+	for (off = 0; !dwarf_nextcu(dwarf, off, &next, &header, &at, NULL, NULL); off = next) {
+		code = dwarf_offdie(dwarf, off + header, &die) ? entry_code(&die, info, infos) : 0;
+		for (i = 0, most = 0; code && i < nr; i++) {
+			const unsigned char *start = abbrev[i]->d_buf;
+
+			n = at < abbrev[i]->d_size ?
+			    abbreviations_before(start + at, start + abbrev[i]->d_size, code, left) : 0;
+			most = n > most ? n : most;
+		}
+		left -= most;
+		if (!left)
 			return false;
 	}
 	return true;
@@ -803,26 +896,34 @@ static int inlined_in(Dwarf_Die *cu, Dwarf_Die *parent, Dwarf_Addr addr, int dep
 int symbols_inlined(struct symbols *s, const struct module *m, __u64 addr,
 		    struct inlined *out, int max)
 {
+	static __u64 slow_ns;	/* of all files */
 	GElf_Addr at, bias;
 	struct file *f = get_file(s, m, addr, &at);
-	__u64 began = clock_cpu(), took, before;
+	__u64 began = clock_cpu(), took, before, left;
 	struct bounds b;
 	char path[256];
 	Dwarf_Die *cu;
 	int nr;
 
-	if (!f || f->slow_ns >= INLINED_PATIENCE)
+	if (!f || f->slow_ns >= INLINED_PATIENCE || slow_ns >= INLINED_ALL)
 		return 0;
+	left = INLINED_PATIENCE - f->slow_ns;
+	if (left > INLINED_ALL - slow_ns)
+		left = INLINED_ALL - slow_ns;
 	reading = true;
 	cu = find_unit(f, at, &bias);
 	before = data_size();
-	b = (struct bounds) { began + INLINED_PATIENCE - f->slow_ns, before + f->room + spare };
+	b = (struct bounds) { began + left, before + f->room + spare };
 	nr = cu ? inlined_in(cu, cu, at - bias, SCOPES_MAX, &b, out, max) : 0;
 	reading = false;
 	charge_since(f, before);
 	took = clock_cpu() - began;
-	f->slow_ns += took > INLINED_SLOW ? took : 0;
-	if (f->slow_ns >= INLINED_PATIENCE)
+	took = took > INLINED_SLOW ? took : 0;
+	f->slow_ns += took;
+	slow_ns += took;
+	if (slow_ns >= INLINED_ALL)
+		msg("to find inlined functions takes too long: they are left out from here on");
+	else if (f->slow_ns >= INLINED_PATIENCE)
 		msg("%s: to find inlined functions takes too long: they are left out from here on",
 		    text_clean(path, sizeof(path), f->path));
 	return nr;

@@ -239,7 +239,8 @@ static void print_times(FILE *f, const struct heatmap *h, __u64 zero_ns,
 	memset(line, ' ', columns);
 	memset(marks, '-', columns);
 	line[columns] = marks[columns] = '\0';
-	for (; t <= to; t += step) {
+	/* times of a broken file may be near the largest */
+	for (; t <= to && t <= INT64_MAX - step; t += step) {
 		unsigned int c = (t - from) * scale;
 		size_t len = strlen(units_time(text, t));
 

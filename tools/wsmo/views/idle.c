@@ -142,6 +142,8 @@ static void take_snapshot(const struct report *rp, const struct wsmon_rec_snapsh
 	}
 	l->time_ns = s->rec.time_ns;
 	l->interval_ns = s->interval_ns;
+	if (!s->nr)
+		return;
 	if (l->nr + s->nr > l->room) {
 		l->room = 2 * (l->nr + s->nr);
 		l->region = need(reallocarray(l->region, l->room, sizeof(*l->region)));
