@@ -1,51 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_core.c - init and exit of the module; creates the files in debugfs wsmon/
+ * wsmon_core.c - init and exit of the module
  */
-#include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/sizes.h>
 
 #include "wsmon_group.h"
 #include "wsmon_hintfault.h"
-
-static struct dentry *wsmon_dir;
-
-static const struct {
-	const char *name;
-	umode_t mode;
-	const struct file_operations *fops;
-} files[] = {
-	{ "attrs", 0600, &wsmon_attrs_fops },
-	{ "target", 0600, &wsmon_target_fops },
-	{ "mark", 0600, &wsmon_mark_fops },
-	{ "status", 0400, &wsmon_status_fops },
-	{ "wss", 0400, &wsmon_wss_fops },
-	{ "regions", 0400, &wsmon_regions_fops },
-	{ "peaks", 0400, &wsmon_peaks_fops },
-	{ "stats", 0400, &wsmon_stats_fops },
-	{ "buffer", 0400, &wsmon_buffer_fops },
-};
-
-/* Create the files in debugfs. The module does not load if it cannot create one of them. */
-static int __init create_files(void)
-{
-	struct dentry *file;
-	unsigned int i;
-
-	wsmon_dir = debugfs_create_dir("wsmon", NULL);
-	if (IS_ERR(wsmon_dir))
-		return PTR_ERR(wsmon_dir);
-	for (i = 0; i < ARRAY_SIZE(files); i++) {
-		file = debugfs_create_file(files[i].name, files[i].mode,
-					   wsmon_dir, NULL, files[i].fops);
-		if (IS_ERR(file)) {
-			debugfs_remove(wsmon_dir);
-			return PTR_ERR(file);
-		}
-	}
-	return 0;
-}
 
 static int __init wsmon_init(void)
 {
@@ -65,7 +26,7 @@ static int __init wsmon_init(void)
 	err = wsmon_probes_init();
 	if (err)
 		goto err_buffer_exit;
-	err = create_files();
+	err = wsmon_debugfs_init();
 	if (err)
 		goto err_probes_exit;
 	/* last, so that no later failure removes it: an open file would outlive the removal */
@@ -77,7 +38,7 @@ static int __init wsmon_init(void)
 	return 0;
 
 err_remove_files:
-	debugfs_remove(wsmon_dir);
+	wsmon_debugfs_exit();
 err_probes_exit:
 	wsmon_probes_exit();
 err_buffer_exit:
@@ -90,7 +51,7 @@ err_accessed_exit:
 static void __exit wsmon_exit(void)
 {
 	/* after these two no file can be used, so nobody can start a session */
-	debugfs_remove(wsmon_dir);
+	wsmon_debugfs_exit();
 	wsmon_device_exit();
 	wsmon_set_targets(&wsmon, NULL);
 	wsmon_probes_exit();

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_debugfs.c - the text files in debugfs wsmon/, for root only
+ * wsmon_debugfs.c - the files in debugfs wsmon/, for root only; wsmon_buffer.c has "buffer"
  *
  * Documentation/reference/abi.rst describes each file. A read holds wsmon.lock while it makes
  * the text, but not while it copies the text to the reader, which may sleep. It makes a long
  * text a few lines at a time, so that neither kwsmond nor other files wait long for the lock.
  * Pids belong to the pid namespace in which the file was opened.
  */
+#include <linux/debugfs.h>
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/pid_namespace.h>
@@ -426,7 +427,7 @@ static int text_release(struct inode *inode, struct file *file)
 	{								\
 		return text_open(file, name##_show);			\
 	}								\
-	const struct file_operations wsmon_##name##_fops = {		\
+	static const struct file_operations name##_fops = {		\
 		.owner = THIS_MODULE,					\
 		.open = name##_open,					\
 		.read = seq_read,					\
@@ -482,7 +483,7 @@ static int lines_release(struct inode *inode, struct file *file)
 	{								\
 		return lines_open(file, &name##_ops, name##_find);	\
 	}								\
-	const struct file_operations wsmon_##name##_fops = {		\
+	static const struct file_operations name##_fops = {		\
 		.owner = THIS_MODULE,					\
 		.open = name##_open,					\
 		.read = seq_read,					\
@@ -498,3 +499,51 @@ FILE_OPS(stats, NULL);
 LINES_OPS(wss);
 LINES_OPS(regions);
 LINES_OPS(peaks);
+
+static const struct {
+	const char *name;
+	umode_t mode;
+	const struct file_operations *fops;
+} files[] = {
+	{ "attrs", 0600, &attrs_fops },
+	{ "target", 0600, &target_fops },
+	{ "mark", 0600, &mark_fops },
+	{ "status", 0400, &status_fops },
+	{ "wss", 0400, &wss_fops },
+	{ "regions", 0400, &regions_fops },
+	{ "peaks", 0400, &peaks_fops },
+	{ "stats", 0400, &stats_fops },
+	{ "buffer", 0400, &wsmon_buffer_fops },
+};
+
+static struct dentry *debugfs_dir;
+
+/** wsmon_debugfs_exit - remove the files; waits for their users */
+void wsmon_debugfs_exit(void)
+{
+	debugfs_remove(debugfs_dir);
+}
+
+/**
+ * wsmon_debugfs_init - create the files
+ *
+ * Return: 0; an error if it cannot create one of them: then there is none.
+ */
+int __init wsmon_debugfs_init(void)
+{
+	struct dentry *file;
+	unsigned int i;
+
+	debugfs_dir = debugfs_create_dir("wsmon", NULL);
+	if (IS_ERR(debugfs_dir))
+		return PTR_ERR(debugfs_dir);
+	for (i = 0; i < ARRAY_SIZE(files); i++) {
+		file = debugfs_create_file(files[i].name, files[i].mode, debugfs_dir, NULL,
+					   files[i].fops);
+		if (IS_ERR(file)) {
+			wsmon_debugfs_exit();
+			return PTR_ERR(file);
+		}
+	}
+	return 0;
+}

@@ -397,7 +397,7 @@ static inline u32 wsmon_region_share(const struct wsmon_region *r)
 /* wsmon_space.c: regions follow the mappings */
 void wsmon_regions_fit(struct wsmon_regions *rs, const struct wsmon_space *sp, u64 now, u64 origin);
 
-/* wsmon_adapt.c: merging and splitting */
+/* wsmon_split.c: merging and splitting */
 #define WSMON_DRAWS_MAX		64U	/* the count of draws saturates: older draws fade */
 /* Quarters of an octave: 2 * log2(pages, at most 2^45) + log2(Q15) */
 #define WSMON_SCORES		400
@@ -521,7 +521,7 @@ void wsmon_cluster_note(struct wsmon_cluster *c, u64 pages, u16 epoch);
 u32 wsmon_cluster_share(const struct wsmon_region *r, u32 h, u32 hit,
 			const struct wsmon_interval *iv, u32 k, bool all);
 
-/* wsmon_adapt.c: positions of samples */
+/* wsmon_split.c: positions of samples */
 u64 wsmon_draw_key(u64 seed, u64 epoch);
 void wsmon_region_draw(const struct wsmon_space *sp, struct wsmon_region *r, u64 key);
 void wsmon_regions_draw(struct wsmon_regions *rs, const struct wsmon_space *sp,

@@ -6,15 +6,15 @@
  * above it in this table:
  *
  *	math		square roots, hashes
- *	regions		regions space adapt		what is tiled, and sample positions
+ *	regions		regions space split		what is tiled, and sample positions
  *	estimate	wss				the working set and its confidence interval
  *	control		pace peaks parse		CPU budget, precision, peaks, texts
  *	session		core monitor session thread	who runs, when
- *			interval			rounds and interval ends of a target
- *			stream events debugfs device api	what leaves the module
+ *			target				rounds and interval ends of a target
+ *			stream trace debugfs device api	what leaves the module
  *	process		member task cgroup mm		processes, their mappings
  *	sampler		walk accessed			page tables and Accessed bits, KSM
- *	group		group look share		processes as one, with shared pages once
+ *	group		group look map			processes as one, with shared pages once
  *	hintfault	hintfault			pages made to fault, for who
  *	buffer		buffer device			a reader's records
  *	x86, arm64	x86				page-table entries, TLB
@@ -464,7 +464,7 @@ int wsmon_session_thread(void *data);
 bool wsmon_target_round(struct wsmon_session *ss, struct wsmon_target *t, u64 now, bool boundary);
 void wsmon_target_leave(struct wsmon_session *ss, struct wsmon_target *t);
 
-/* wsmon_events.c: peaks and tracepoints, with the monitor's lock held */
+/* wsmon_trace.c: peaks and tracepoints, with the monitor's lock held */
 void wsmon_events_interval(struct wsmon_session *ss, struct wsmon_target *t, u64 now);
 void wsmon_events_restart(struct wsmon_session *ss, struct wsmon_target *t);
 void wsmon_events_restart_all(struct wsmon_session *ss);
@@ -491,13 +491,12 @@ void wsmon_buffers_put(struct wsmon_monitor *mon, struct wsmon_record *rec);
 void wsmon_buffers_end(struct wsmon_monitor *mon);
 bool wsmon_buffers_attached(struct wsmon_monitor *mon, bool owed);
 
-/* The files in debugfs: wsmon_buffer.c has the first, wsmon_debugfs.c the others */
+/* The files in debugfs */
+int wsmon_debugfs_init(void);
+void wsmon_debugfs_exit(void);
 int wsmon_debugfs_buffer_init(void);
 void wsmon_debugfs_buffer_exit(void);
 void wsmon_debugfs_buffer_lost(struct wsmon_rec_stats *rec);
 extern const struct file_operations wsmon_buffer_fops;
-extern const struct file_operations wsmon_attrs_fops, wsmon_target_fops, wsmon_mark_fops;
-extern const struct file_operations wsmon_wss_fops, wsmon_regions_fops, wsmon_peaks_fops;
-extern const struct file_operations wsmon_status_fops, wsmon_stats_fops;
 
 #endif /* WSMON_SESSION_H */

@@ -10,7 +10,7 @@
  *
  * One draw does not show its variance v, but earlier draws of the same half do: wsmon_regions.c.
  * The past variance of the estimate is the sum of n^2 v over the halves, where n is the size of a
- * half. Evenly spread positions reduce it: see wsmon_adapt.c.
+ * half. Evenly spread positions reduce it: see wsmon_split.c.
  *
  * A region that is new or has just changed has no earlier draws. There the two strata are collapsed
  * (5A.12): (n0^2 + n1^2) / 2 * (x0 - x1)^2. For halves of equal size the expectation of this is the

@@ -17,7 +17,7 @@ def stress(names, secs=8):
 UNIT = "sh -c 'make -s unit && out/bin/unit'"
 CLUSTER = "module/wsmon_regions.c"
 GONE = "module/wsmon_wss.c"
-DRAW = "module/wsmon_adapt.c"
+DRAW = "module/wsmon_split.c"
 WALK, YOUNG, VADDR = ("module/wsmon_%s.c" % n for n in ("walk", "accessed", "mm"))
 HOLD, DESCEND = ("module/wsmon_%s.c" % n for n in ("walk", "walk"))
 CORE, STATE, SESSION = ("module/wsmon_%s.c" % n for n in ("core", "core", "core"))
@@ -173,7 +173,7 @@ MUTATIONS = [
          "		err = wsmon_regions_alloc(&larger[i], budget);\n"
          "		if (err) {\n			err = 0;\n			larger[i].r = NULL;\n		}\n")]),
     ("missing_file_not_noticed", "debug", stress("load_fails"), [
-        (CORE, "			debugfs_remove(wsmon_dir);\n			return PTR_ERR(file);\n",
+        (DEBUGFS, "			wsmon_debugfs_exit();\n			return PTR_ERR(file);\n",
          "			return 0;\n")]),
     ("record_over_the_end", "6.12", stress("full_buffer"), [
         (BUFFER, "	if (buffer_room(b) < rec->size + spare ||\n"
@@ -364,7 +364,7 @@ MUTATIONS = [
         (HOLD, "	if (wsmon_vma_may_share_tables(vma)) {\n", "	if (wsmon_vma_may_share_tables(vma))\n"
          "		return NULL;\n	if (false) {\n")]),
     ("any_number_of_peaks", "debug", SELF + "peaks_test.py", [
-        ("module/wsmon_events.c", "i % WSMON_PEAKS_KEPT", "i")]),
+        ("module/wsmon_trace.c", "i % WSMON_PEAKS_KEPT", "i")]),
     ("mapped_around_is_accessed", None, UNIT, [
         ("module/wsmon_wss.c", "		if (r->doubtful[h] & BIT(k))\n", "		if (false)\n")]),
     ("module_gets_no_records", "6.12", SELF + "device_test.py", [
@@ -431,7 +431,7 @@ MUTATIONS = [
     ("deviations_of_few_are_small", None, UNIT, [
         ("module/wsmon_regions.c", "div64_u64(d, n), n - 1);", "div64_u64(d, n), n);")]),
     ("merging_forgets_draws", None, UNIT, [
-        ("module/wsmon_adapt.c", "2 * min(l->draws, r->draws)", "min(l->draws, r->draws)")]),
+        ("module/wsmon_split.c", "2 * min(l->draws, r->draws)", "min(l->draws, r->draws)")]),
     ("merged_halves_agree", None, UNIT, [
         ("module/wsmon_regions.c", "(r->n[1] ? d * d / 4 : 0);", "(!r->n[1] ? d * d / 4 : 0);")]),
     ("change_is_no_surprise", None, UNIT, [

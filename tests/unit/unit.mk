@@ -5,7 +5,7 @@
 
 UNIT_SRCS := $(wildcard tests/unit/*.c) \
 	$(addprefix tests/unit/kunit/,world.c regions.c split.c fresh.c wss.c peaks.c parse.c)
-UNIT_PURE := math regions space adapt wss peaks pace parse
+UNIT_PURE := math regions space split wss peaks pace parse
 UNIT_OBJS := $(UNIT_SRCS:tests/unit/%.c=out/obj/unit/%.o) \
 	$(UNIT_PURE:%=out/obj/unit/module/wsmon_%.o)
 UNIT_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Itests/unit/include \

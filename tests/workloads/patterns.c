@@ -3,8 +3,8 @@
  * patterns: uses memory in one of many ways, and reports the truth over time.
  *
  * These patterns are beyond hotset: working sets that move, grow and change, or
- * depend on the mappings. The patterns are in moving.c, placed.c and tasks.c;
- * this is the program around them: options, the loop, the truth file.
+ * depend on the mappings. patterns_moving.c, patterns_placed.c and patterns_tasks.c
+ * have the patterns; this is the program around them: options, the loop, the truth file.
  *
  * Lines of the truth file beside truth.h's: "truth-window MS TIME BYTES OVERHEAD"
  * for windows after the first; "range START END", "unit BYTES" (for which one

@@ -11,7 +11,7 @@ WORKLOADS_CFLAGS := -std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror
 .PHONY: workloads
 workloads: $(WORKLOADS:%=out/bin/%)
 
-out/bin/patterns: $(addprefix $(WORKLOADS_DIR)/,moving.c placed.c tasks.c track.c track.h patterns.h)
+out/bin/patterns: $(addprefix $(WORKLOADS_DIR)/,patterns_moving.c patterns_placed.c patterns_tasks.c track.c track.h patterns.h)
 out/bin/grow: $(addprefix $(WORKLOADS_DIR)/,track.c track.h)
 
 $(WORKLOADS:%=out/bin/%): out/bin/%: $(WORKLOADS_DIR)/%.c $(WORKLOADS_DIR)/truth.c \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_adapt.c - splitting and merging regions, and placing their samples
+ * wsmon_split.c - splitting and merging regions, and placing their samples
  *
  * Pure: no mm, no allocation, no locks; the caller owns the structures. May sleep.
  *

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wsmon_events.c - peaks and tracepoints at the end of an aggregation interval
+ * wsmon_trace.c - peaks and tracepoints at the end of an aggregation interval
  *
  * Callers hold the monitor's lock: kwsmond after it made estimates and when a target or the
  * session ends, and a task that changes attributes.
