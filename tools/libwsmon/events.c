@@ -9,8 +9,6 @@
 #include "events.h"
 #include "util.h"
 
-#define EVENTS_MAX	65536
-
 static int compare(const void *x, const void *y)
 {
 	const struct peak *a = x, *b = y;
@@ -27,8 +25,10 @@ static void add_peak(struct events *ev, const struct wsmon_rec_peak *rec)
 	if (!ev->peaks.size)
 		ev->peaks = SORTED(*p, EVENTS_MAX, compare, .lazy = true);
 	p = sorted_get(&ev->peaks, &key);
-	if (!p)
+	if (!p) {
+		ev->lost++;
 		return;
+	}
 	if (rec->edge == WSMON_PEAK_START || !known) {
 		p->bytes = rec->bytes;
 		p->low = rec->low;
@@ -45,11 +45,10 @@ static void add_peak(struct events *ev, const struct wsmon_rec_peak *rec)
 
 static void add_mark(struct events *ev, const struct wsmon_rec_mark *rec)
 {
-	struct mark *mark;
+	struct mark *mark = ev->nr_marks < EVENTS_MAX ?
+			    reallocarray(ev->mark, ev->nr_marks + 1, sizeof(*mark)) : NULL;
 
-	if (ev->nr_marks == EVENTS_MAX)
-		return;
-	mark = reallocarray(ev->mark, ev->nr_marks + 1, sizeof(*mark));
+	ev->lost++;
 	if (!mark)
 		return;
 	ev->mark = mark;
@@ -57,7 +56,10 @@ static void add_mark(struct events *ev, const struct wsmon_rec_mark *rec)
 	mark->time_ns = rec->rec.time_ns;
 	mark->number = rec->number;
 	mark->text = strdup(rec->text);
-	ev->nr_marks += mark->text != NULL;
+	if (mark->text) {
+		ev->nr_marks++;
+		ev->lost--;
+	}
 }
 
 void events_add(struct events *ev, const struct wsmon_record *rec)

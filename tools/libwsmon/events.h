@@ -50,19 +50,22 @@ struct mark {
  * @peaks:	struct peak, by pid and number, which is also by time
  * @mark:	marks in the order of the file, which is also by time
  * @nr_marks:	number of marks
+ * @lost:	number of records of peaks and marks that were left out
  * @interval_ns: not used here: the caller may keep the aggregation interval in it
  */
 struct events {
 	struct sorted peaks;
 	struct mark *mark;
-	size_t nr_marks;
+	size_t nr_marks, lost;
 	__u64 interval_ns;
 };
+
+#define EVENTS_MAX	65536	/* peaks, and marks */
 
 /**
  * events_add() - add a PEAK or MARK record; ignore other records
  *
- * Leaves out events beyond 65536 of each kind, and events without memory.
+ * Leaves out events beyond EVENTS_MAX of each kind, and events without memory; counts them.
  */
 void events_add(struct events *ev, const struct wsmon_record *rec);
 

@@ -258,3 +258,12 @@ def test_optimized():
     ok([f[0] for f in found] == ["innermost", "inlined", "work_here"] and
        [f[1] for f in found[1:]] == ["innermost();", "inlined();"],
        "functions inlined at link time", frames)
+
+
+def test_too_many():
+    """More marks than there is room for are not left out silently."""
+    marks = b"".join(r.mark(SEC + i, i + 1, b"m") for i in range((1 << 16) + 3))
+    for view in "peaks", "wss", "heatmap":
+        res = run("report", view, "-i", "-", stdin=r.header(0) + r.target(0, 7, b"x") + marks + r.wss(
+            2 * SEC, 7, "all", 4096, 4096, 4096, 4096) + r.snapshot(2 * SEC, 7, [r.region(0, 4096, 1, 1, "heap", 0, 0)]) + r.end(2 * SEC))
+        ok(b"3 records of peaks and marks are left out" in res.stderr, view + ": said", res.returncode, res.stderr)

@@ -175,3 +175,11 @@ void group_explain(const struct group *g, FILE *f)
 		fprintf(f, "Not in the total: %llu processes that there was no room for.\n",
 			g->unfollowed);
 }
+
+void collect_events_free(struct events *ev)
+{
+	if (ev->lost)
+		msg("%zu records of peaks and marks are left out: a report has room for %u of each",
+		    ev->lost, EVENTS_MAX);
+	events_free(ev);
+}

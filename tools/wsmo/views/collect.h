@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "libwsmon/events.h"
 #include "libwsmon/filter.h"
 #include "libwsmon/series.h"
 #include "libwsmon/sizing.h"
@@ -108,6 +109,9 @@ const char *collect_comm(const struct collected *c, __u32 pid);
 
 /** collect_group() - name the group, as group_name() does, with the number of targets in @c */
 const char *collect_group(const struct collected *c, char *name);
+
+/** collect_events_free() - free peaks and marks, and say if any were left out */
+void collect_events_free(struct events *ev);
 
 /** collect_free() - free the contents of a collection */
 void collect_free(struct collected *c);

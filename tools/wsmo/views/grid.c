@@ -511,6 +511,6 @@ void maps_free(struct maps *m)
 	if (m->fine && fine_full(m->fine))
 		msg("too many processes or regions for --fine: some are not divided");
 	fine_free(m->fine);
-	events_free(&m->events);
+	collect_events_free(&m->events);
 	free(m);
 }

@@ -879,7 +879,7 @@ static void peaks_end(struct report *rp)
 	calls_free(v->taken.calls);
 	free(v->taken.t);
 	mappings_free(v->taken.mappings);
-	events_free(&v->events);
+	collect_events_free(&v->events);
 	after_free(&v->after);
 	free(v);
 }

@@ -438,7 +438,7 @@ static void wss_end(struct report *rp)
 		table_end(w->table);
 	else
 		print_kept(rp, &w->kept.rows);
-	events_free(&w->events);
+	collect_events_free(&w->events);
 	collect_free(&w->kept);
 	free(w->scales.base);
 	free(w);
