@@ -75,7 +75,7 @@ u64 wsmon_peak_size(const struct wsmon_detector *d, u64 value, u32 bits);
  * @checks_ns:	cost of the rounds of checks in this interval
  * @checks:	number of rounds of checks in this interval
  * @sharers:	number of sessions that share the budget; 0 means 1
- * @crowd:	members for which @share is set
+ * @crowd:	members for which @share was set; it fades while there are far fewer
  * @reclaims:	reclaim takes pages of a target or a group, so rounds must not be left out
  */
 struct wsmon_pace {

@@ -122,6 +122,8 @@ void wsmon_pace_begin(struct wsmon_pace *p, const struct wsmon_attrs *a)
 #define CROWD_FEW	64U
 /* Minimum share of the regions to begin with */
 #define CROWD_SHARE	(WSMON_ONE / 8)
+/* Members that ended are forgotten by 1 / CROWD_FADE an interval, so that bursts reduce once */
+#define CROWD_FADE	16U
 
 /**
  * wsmon_pace_crowd - begin with fewer regions if a group has many members, or gets many
@@ -143,7 +145,7 @@ void wsmon_pace_crowd(struct wsmon_pace *p, const struct wsmon_attrs *a, u32 mem
 		p->share = min(p->limit, p->wanted);
 		p->crowd = members;
 	} else if (members < known / 2) {
-		p->crowd = members;
+		p->crowd -= p->crowd / CROWD_FADE;
 	}
 }
 

@@ -474,6 +474,18 @@ static void crowds_begin_small(void)
 	wsmon_pace_crowd(&s.p, &s.a, 0);
 	wsmon_pace_crowd(&s.p, &s.a, 6400);
 	CHECK(s.p.share == WSMON_ONE / 8, "%u raised", s.p.share);
+	/* members that come and go in bursts, whose cost is known by now */
+	sim_begin(&s, 100, 1000, 1000, 30);
+	for (i = 0; i < 40; i++) {
+		interval(&s, &cheap);
+		wsmon_pace_crowd(&s.p, &s.a, i % 4 ? 60 : 200);
+	}
+	CHECK(s.p.share == WSMON_ONE, "%u with bursts", s.p.share);
+	/* they are forgotten after a while */
+	for (i = 0; i < 20; i++)
+		wsmon_pace_crowd(&s.p, &s.a, 10);
+	wsmon_pace_crowd(&s.p, &s.a, 200);
+	CHECK(s.p.share < WSMON_ONE / 2, "%u for new members", s.p.share);
 	sim_begin(&s, 100, 1000, 1000, 1000);
 	wsmon_pace_crowd(&s.p, &s.a, 10000);
 	CHECK(s.p.share == WSMON_ONE, "%u without a limit", s.p.share);
