@@ -403,17 +403,18 @@ static bool hint_possible(void)
 /*
  * Arm the pages of @nr slots in @order: FREE slots of one address space, in address order. Slots
  * whose next access will fault become ARMED. If the mmap lock stays busy, the rest is left out.
+ * @tries:	attempts at a busy mmap lock, counted down
  * Return: number of slots in @order that were looked at; their @hint is set.
  */
-static u32 hint_arm(struct wsmon_session *ss, struct mm_struct *mm, const u32 *order, u32 nr)
+static u32 hint_arm(struct wsmon_session *ss, struct mm_struct *mm, const u32 *order, u32 nr,
+		    unsigned int *tries)
 {
 #ifdef WSMON_HINTS
-	unsigned int tries = WSMON_LOCK_TRIES;
 	u32 done = 0;
 	u64 since;
 
 	while (done < nr) {
-		if (!wsmon_mm_lock(mm, &tries))
+		if (!wsmon_mm_lock(mm, tries))
 			break;
 		since = ktime_get_ns();
 		done += hint_arm_batch(ss, mm, order + done, nr - done, since);
@@ -886,12 +887,12 @@ static u32 who_reserve(struct wsmon_who *w, u32 target, u64 vpn, u64 pages, u64 
 }
 
 /* Arm the pages of a target whose slots, in @order, are reserved. */
-static void who_arm(struct wsmon_session *ss, u32 target, u32 nr)
+static void who_arm(struct wsmon_session *ss, u32 target, u32 nr, unsigned int *tries)
 {
 	struct wsmon_who *w = ss->who;
 	u32 done, i;
 
-	done = hint_arm(ss, w->mm[target], w->order, nr);
+	done = hint_arm(ss, w->mm[target], w->order, nr, tries);
 	for (i = 0; i < nr; i++) {
 		struct wsmon_who_slot *s = &w->slots[w->order[i]];
 
@@ -919,7 +920,7 @@ static u64 who_weight(u64 step, u64 rate)
  * Draw pages and arm them. Regions are laid end to end, each as long as its number of pages times
  * its rate. From a random start on, a page is drawn every @step (systematic sampling).
  */
-static void who_draw(struct wsmon_session *ss, u64 step, u64 now)
+static void who_draw(struct wsmon_session *ss, u64 step, u64 now, unsigned int *tries)
 {
 	struct wsmon_who *w = ss->who;
 	u64 seed = wsmon_hash64(ss->mon->attrs.seed ^ ss->start_ns);
@@ -950,7 +951,7 @@ static void who_draw(struct wsmon_session *ss, u64 step, u64 now)
 					who_free_slot(w, slot);
 			}
 		}
-		who_arm(ss, i, nr);
+		who_arm(ss, i, nr, tries);
 	}
 }
 
@@ -972,7 +973,7 @@ static void who_round(struct wsmon_session *ss, u64 now)
 	due = min_t(u64, due, wsmon_pace_may_check(&ss->pace) ? WHO_ROUND : WHO_ROUND_SHORT);
 	measure = who_measure(ss);
 	if (measure)
-		who_draw(ss, div64_u64(measure, due) + 1, now);
+		who_draw(ss, div64_u64(measure, due) + 1, now, &tries);
 }
 
 /**
