@@ -65,6 +65,8 @@
 #define WAIT_LOOK_MS	1000U
 /* Wait this long for a process that does not run its task works */
 #define LATE_MS		1000U
+/* Release this many mms under one hold of members_lock */
+#define LATE_AT_ONCE	256U
 
 /* Number of task works that have not ended; and whether there ever was one */
 static atomic_t works = ATOMIC_INIT(0);
@@ -171,6 +173,7 @@ static void member_not_late(struct wsmon_member *m)
 static void members_release_late(struct work_struct *work)
 {
 	unsigned long now = jiffies, next = 0;
+	u32 left = LATE_AT_ONCE;
 	struct wsmon_member *m;
 
 	raw_spin_lock(&wsmon_members_lock);
@@ -178,6 +181,8 @@ static void members_release_late(struct work_struct *work)
 		m = list_first_entry(&late_members, struct wsmon_member, node);
 		if (time_before(now, m->late)) {
 			next = m->late - now;
+		} else if (!left--) {
+			next = 1;
 		} else {
 			/* freeing an mm may block on a server, too; mmput_async() does not wait */
 			if (m->kept)
