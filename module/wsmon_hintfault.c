@@ -1005,11 +1005,17 @@ void wsmon_who_round(struct wsmon_session *ss, u64 now)
  */
 void wsmon_who_leave(struct wsmon_session *ss)
 {
-	unsigned int tries = WHO_LAST_TRIES;
+	unsigned int tries = WHO_LAST_TRIES, few;
 	u32 i;
 
 	if (!ss->who)
 		return;
+	/* first a few attempts for each target: one busy lock must not use up those of all */
+	for (i = 0; i < ss->nr_targets; i++) {
+		few = WSMON_LOCK_TRIES;
+		if (ss->who->mm[i])
+			who_collect(ss, i, U64_MAX, &few);
+	}
 	for (i = 0; i < ss->nr_targets; i++)
 		who_leave_mm(ss, i, &tries);
 	ss->who->last_ns = 0;
