@@ -190,6 +190,36 @@ def test_each_page_once():
         ok("3 processes: " in text and "by its frame" in text, "it says how", text)
 
 
+# Many mappings of 64 GiB, each with one page, which all share
+SPREAD = """import mmap, os, signal, sys
+fd = os.memfd_create("spread")
+os.truncate(fd, 64 << 30)
+views = [mmap.mmap(fd, 64 << 30, mmap.MAP_SHARED) for i in range(int(sys.argv[1]))]
+for view in views:
+    view[0] = 1
+os.write(1, b"%d\\n" % os.getpid())
+while True:
+    signal.pause()
+"""
+
+
+def test_spread():
+    """A process may map 128 TiB of a few pages: their absent pages are not all read."""
+    if not ROOT:
+        skip("page frames", "needs root")
+        return
+    took = {}
+    for nr in 16, 96:
+        with processes(SPREAD, 1, str(nr)) as pids:
+            began = time.monotonic()
+            found, res = rows("--by", "class", "-p", str(pids[0]))
+            took[nr] = time.monotonic() - began
+            ok(not res.returncode and found[0]["virtual"] >= nr << 36 and found[0]["resident"] < 64 * MIB,
+               "%d mappings of one page" % nr, found, res.stderr)
+    ok(took[96] < 2 * took[16] + 1, "time does not grow with the mappings", took)
+    print("# seconds: %s" % took)
+
+
 # A parent and its child share 64 MiB, and a file of 32 MiB
 SHARERS = """import mmap, os, sys, tempfile
 mem = bytearray(os.urandom(1 << 20)) * 64

@@ -99,6 +99,7 @@ void smaps_done(void);
  * @known:	the kernel shows us frame numbers
  * @bits:	bit n: frame n was seen
  * @size:	bytes mapped at @bits
+ * @absent:	bytes of absent pages whose entries were read, up to a maximum
  * @pid:	the last process; 0: none yet
  * @pagemap:	pagemap of @pid, or NULL
  */
@@ -106,6 +107,7 @@ struct frames {
 	bool known;
 	unsigned char *bits;
 	size_t size;
+	__u64 absent;
 	__u32 pid;
 	struct patient *pagemap;
 };

@@ -29,6 +29,12 @@
 #define SPARSE_SHARE	1024
 #define SPARSE_SIZE	(64ULL << 30)
 
+/*
+ * A process may have thousands of smaller mappings of the same few pages. After this many bytes of
+ * absent pages, which take some 2 s, pagemap is read only for mappings that are half resident.
+ */
+#define ABSENT_MAX	(1ULL << 40)
+
 #define HUGE_PAGE	(2UL << 20)
 
 /* Libraries are neighbours: read the entries of 8 MiB at once */
@@ -135,14 +141,16 @@ void frames_begin(struct frames *f)
 
 __u64 frames_once(struct frames *f, const struct mem_process *p, const struct mem_mapping *m)
 {
-	const __u64 *b = m->bytes;
+	const __u64 *b = m->bytes, size = m->end - m->start;
+	__u64 absent = size > b[MEM_RESIDENT] ? size - b[MEM_RESIDENT] : 0;
 	struct count c = { .f = f };
 
 	if (!b[MEM_SHARED])
 		return b[MEM_RESIDENT];
-	if (!f->known || (m->end - m->start > SPARSE_SIZE &&
-			  (m->end - m->start) / SPARSE_SHARE > b[MEM_RESIDENT]))
+	if (!f->known || (size > SPARSE_SIZE && size / SPARSE_SHARE > b[MEM_RESIDENT]) ||
+	    (absent > size / 2 && absent > ABSENT_MAX - f->absent))
 		return b[MEM_PSS];
+	f->absent += absent < ABSENT_MAX - f->absent ? absent : ABSENT_MAX - f->absent;
 	if (f->pid != p->pid) {
 		patient_close(f->pagemap);
 		f->pid = p->pid;
