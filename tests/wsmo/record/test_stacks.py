@@ -379,6 +379,49 @@ def test_swollen():
            "a library that swells: %d KiB" % peak, len(answer))
 
 
+# Mappings of two files in turn
+IN_TURN = r"""#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+	int fd[] = { open(argv[0], O_RDONLY), open(argv[1], O_RDONLY) }, i;
+
+	for (i = 0; i < atoi(argv[2]); i++)
+		if (mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd[i % 2], 0) == MAP_FAILED)
+			return 1;
+	return pause();
+}
+"""
+
+
+def test_many_files():
+    """A process with 64000 mappings of files: wsmo-stack does not take half a minute for its
+    stack."""
+    program = os.path.join(TOP, "out/bin/wsmo-stack")
+    with Directory() as d:
+        with open(d.path("main.c"), "w") as f:
+            f.write(IN_TURN)
+        subprocess.run(["gcc", "-o", "main", "main.c"], check=True, cwd=d.name)
+        for nr, calls in (4000, 2), (64000, 1):
+            with subprocess.Popen(["./main", "main.c", str(nr)], cwd=d.name) as p:
+                while not content("/proc/%d/syscall" % p.pid).startswith(b"34 "):
+                    time.sleep(0.1)
+                ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+                stack = subprocess.Popen([program], stdin=its)
+                its.close()
+                ours.settimeout(60)
+                ours.send(struct.pack("<4I", p.pid, 1, 0, 1))
+                answer = ours.recv(1 << 16)
+                used = sum(map(int, content("/proc/%d/stat" % stack.pid).rsplit(b")", 1)[1].split()[11:13]))
+                ours.close()
+                p.kill()
+            ok(stack.wait() == 0 and used < 5 * os.sysconf("SC_CLK_TCK") and len(answer) >= 72 + 8 * calls,
+               "%d mappings: a stack in %d ticks" % (nr, used), len(answer))
+
+
 def test_ready():
     """wsmo-stack runs from the beginning, as a peak may be short."""
     for options, want in ([], 1), (["--no-stacks"], 0):
