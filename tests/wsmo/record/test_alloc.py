@@ -251,6 +251,11 @@ def test_refused():
                 fails(run(*args(e, m, "--alloc", "--", d.path(name))), "a %s program" % name, words)
                 ok(not os.path.exists(e.path("data")), "  leaves no file")
     with fake() as (d, m):
+        os.mkfifo(d.path("pipe"))
+        os.chmod(d.path("pipe"), 0o777)
+        res = run(*args(d, m, "--alloc", "--", d.path("pipe")), timeout=20)
+        ok(res.returncode == 126 and b"cannot be run" in res.stderr, "a pipe instead of a program", res.stderr)
+    with fake() as (d, m):
         for bad in (("--alloc=0", "--", "true"), ("--alloc=x", "--", "true"), ("--alloc", "-p", "1")):
             res = run(*args(d, m, *bad))
             ok(res.returncode == 2 and res.stderr.startswith(b"wsmo: "), " ".join(bad) + " is refused",

@@ -88,7 +88,7 @@ static bool program_can_preload(const char *cmd, uid_t uid)
 		    path);
 		return false;
 	}
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = open_regular(path, 0);
 	if (fd >= 0) {
 		n = read(fd, &head, sizeof(head));
 		close(fd);
