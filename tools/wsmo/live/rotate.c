@@ -200,7 +200,6 @@ int rotate(struct rotation *rot, struct output *o, const struct session *s,
 	for (i = 0; i < rot->targets.nr; i++)
 		put_target(o, &k[i], now_ns);
 	rot->begun_ns = now_ns;
-	rot->files++;
 	return 0;
 }
 
@@ -210,6 +209,9 @@ void rotate_begun(struct rotation *rot, struct output *o)
 
 	/* after this, FILE and the older files have their names */
 	output_flush(o);
+	if (o->error)
+		return;
+	rot->files++;
 	rot->begun_bytes = output_size(o);
 	/* a file ends with an interval and so exceeds its limit; the next file may do so, too */
 	size = max_size(rot) > rot->ended_bytes ? max_size(rot) : rot->ended_bytes;
