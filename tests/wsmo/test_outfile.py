@@ -13,7 +13,7 @@ import time
 import records as r
 import samples
 from command import ENV, WSMO, Directory, content, fails, ok, preloaded, run, skip, wait_for
-from fakemodule import Stream
+from fakemodule import Stream, now
 from recorder import args, fake, start
 from test_long import lines, player
 
@@ -345,6 +345,49 @@ def test_live():
         err = p.communicate()[1]
         ok(wrote and p.returncode == 1 and b"File too large" in err and not os.listdir(out.name),
            "figures that cannot be replaced any more do not stay", p.returncode, err, os.listdir(out.name))
+
+
+def test_other_directory():
+    """The directory is replaced by a link to another one, while "export --live" and rotation write
+    to it: nothing in the other directory changes."""
+    with Directory() as d, Directory() as out:
+        os.mkdir(out.path("d"))
+        os.mkdir(out.path("other"))
+        out.write("other/x", b"precious")
+        stream = Stream(d, [(os.getpid(), "all", 5000, 10000)])
+        p = subprocess.Popen([WSMO, "export", "openmetrics", "--live", "--interval", "20ms", "-o", out.path("d/x")],
+                             stderr=subprocess.PIPE, env=dict(ENV, WSMON_DEBUGFS=d.name))
+        wrote = wait_for(lambda: os.path.exists(out.path("d/x")))
+        os.rename(out.path("d"), out.path("moved"))
+        os.symlink(out.path("other"), out.path("d"))
+        before = os.stat(out.path("moved/x")).st_ino
+        goes_on = wait_for(lambda: os.stat(out.path("moved/x")).st_ino != before)
+        p.send_signal(signal.SIGTERM)
+        err = p.communicate()[1]
+        ok(wrote and goes_on and p.returncode == 0 and not os.listdir(out.path("moved")) and
+           os.listdir(out.path("other")) == ["x"] and out.read("other/x") == b"precious",
+           "export --live goes on in the directory that it began in", err, os.listdir(out.path("other")))
+        stream.close()
+
+    def script(m, pids):
+        m.begin(pids)
+        os.rename(m.where + "/d", m.where + "/moved")
+        os.symlink(m.where + "/other", m.where + "/d")
+        begin = now()
+        for i in range(1, 5):
+            m.send(r.stats(begin + i * 10**9, rounds=i))
+        m.send(r.end(now()))
+
+    with fake(script=script) as (d, m):
+        m.where = d.name
+        os.mkdir(d.path("d"))
+        os.mkdir(d.path("other"))
+        d.write("other/data", r.header(1) + b"precious")
+        res = run("record", "--debugfs", m.dir.name, "-o", d.path("d/data"), "--rotate", "1s", "--keep", "1", "-p",
+                  str(os.getpid()))
+        ok(not res.returncode and sorted(os.listdir(d.path("moved"))) == ["data", "data.1"] and
+           os.listdir(d.path("other")) == ["data"] and d.read("other/data") == r.header(1) + b"precious",
+           "as does rotation", res.stderr, os.listdir(d.path("other")))
 
 
 def test_calls(d):

@@ -214,6 +214,27 @@ bool outfile_foreign(int dir, const struct stat *st)
 	return st->st_uid != d.st_uid && is_others(st);
 }
 
+/* The directory of the file that was opened last, and the name of that file */
+static int kept = -1;
+static char *kept_name;
+
+/*
+ * Opens the directory of a file. If a file of this name was opened before, as in rotation and in
+ * "export --live", it is the same directory: meanwhile, somebody may have put a link to another
+ * directory in its place.
+ */
+static int open_directory(const char *name, const char *dir)
+{
+	if (kept < 0 || strcmp(kept_name, name)) {
+		if (kept >= 0)
+			close(kept);
+		free(kept_name);
+		kept_name = need(strdup(name));
+		kept = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	}
+	return kept < 0 ? -1 : fcntl(kept, F_DUPFD_CLOEXEC, 0);
+}
+
 static const char *open_named(struct outfile *o, mode_t mode)
 {
 	const char *slash = strrchr(o->name, '/');
@@ -223,7 +244,7 @@ static const char *open_named(struct outfile *o, mode_t mode)
 	struct stat st;
 	int found;
 
-	o->dir = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	o->dir = open_directory(o->name, dir);
 	free(dir);
 	if (o->dir < 0 || !*o->name)
 		return strerror(o->dir < 0 ? errno : ENOENT);
@@ -371,8 +392,8 @@ int outfile_finish(struct outfile *o, int err, bool sync)
 
 static struct outfile output;	/* the file to which standard output is redirected */
 static int before = -1;		/* copy of standard output from before */
-static struct stat last;	/* the file that got its name last, and the name */
-static const char *last_name;
+static struct stat last;	/* the file that got its name last, in @kept */
+static bool has_last;
 
 /* Is a file a recording? "wsmo record -o" names one, so a mistaken -o here must not replace it */
 static bool is_recording(const char *file)
@@ -443,7 +464,7 @@ int outfile_commit(bool sync)
 	/* if the new file got no name, the older file is still there */
 	if (output.placed) {
 		last = now;
-		last_name = output.name;
+		has_last = true;
 	}
 	return err;
 }
@@ -452,7 +473,8 @@ void outfile_remove(void)
 {
 	struct stat st;
 
-	if (last_name && !lstat(last_name, &st) && st.st_dev == last.st_dev && st.st_ino == last.st_ino)
-		unlink(last_name);
-	last_name = NULL;
+	if (has_last && !fstatat(kept, output.base, &st, AT_SYMLINK_NOFOLLOW) &&
+	    st.st_dev == last.st_dev && st.st_ino == last.st_ino)
+		unlinkat(kept, output.base, 0);
+	has_last = false;
 }
