@@ -120,7 +120,7 @@ install-user: install-wsmo libwsmon
 	install -m 644 $(HEADERS) $(DESTDIR)$(includedir)/
 	sed -e 's|@prefix@|$(prefix)|' -e 's|@libdir@|$(libdir)|' -e 's|@version@|$(WSMO_VERSION)|' \
 		-e 's|@includedir@|$(includedir)|' tools/libwsmon/libwsmon.pc.in \
-		>$(DESTDIR)$(pkgconfigdir)/libwsmon.pc
+		| install -m 644 /dev/stdin $(DESTDIR)$(pkgconfigdir)/libwsmon.pc
 	$(if $(DESTDIR),,[ "$$(id -u)" != 0 ] || /sbin/ldconfig)
 
 install-wsmo: wsmo completion man

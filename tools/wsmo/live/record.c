@@ -129,7 +129,7 @@ static void check(struct argp_state *state, void *to)
 	rotate_check(state, &r->rotation);
 	/* a later file would not have the allocations before its start */
 	if (r->feed.rate && rotates(&r->rotation))
-		usage_error(state, "--alloc needs one file: neither --rotate nor --max-size");
+		usage_error(state, "--alloc needs one file: not --rotate");
 	if (rotates(&r->rotation) && !r->rotation.keep)
 		r->rotation.keep = 9;
 	r->child.to_stderr = outfile_is_stdout(r->file);
