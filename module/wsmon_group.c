@@ -330,6 +330,25 @@ static void map_count(struct wsmon_session *ss, struct wsmon_map *s, struct mm_s
 	ss->group->suspect |= s->balance.suspect;
 }
 
+/*
+ * Read the mappings of a member that used its memory before the group knew of it. If they cannot
+ * be read, its resident memory counts as unknown, and the next boundary tries again: memory that
+ * map_update() reads for the first time counts as new, with all its Accessed bits.
+ */
+static void map_read_old(struct wsmon_session *ss, struct wsmon_map *s, struct mm_struct *mm,
+			 u64 now)
+{
+	u64 rss = get_mm_rss(mm);
+
+	if (wsmon_map_read(ss, s, mm, now)) {
+		s->member->moved = true;
+		ss->group->blind += rss;
+		return;
+	}
+	s->rss = rss;
+	ss->group->changed = true;
+}
+
 /**
  * wsmon_group_begin - begin with a group, if a session needs one and has none
  * @ss:	the session
@@ -365,7 +384,7 @@ void wsmon_group_begin(struct wsmon_session *ss)
 		s = group_get_map(ss, m, &mm, now);
 		if (!s)
 			continue;
-		wsmon_map_read(ss, s, mm, now);
+		map_read_old(ss, s, mm, now);
 		/* suspect every member in its first interval: it may give memory back */
 		s->balance.suspect = true;
 		map_count(ss, s, mm);
@@ -865,7 +884,7 @@ static void group_take_moved(struct wsmon_session *ss, u64 now)
 		s = group_get_map(ss, m, &mm, now);
 		if (!s)
 			continue;
-		g->changed |= !wsmon_map_read(ss, s, mm, now);
+		map_read_old(ss, s, mm, now);
 		mmdrop(mm);
 		cond_resched();
 	}
@@ -874,7 +893,8 @@ static void group_take_moved(struct wsmon_session *ss, u64 now)
 	list_for_each_entry(m, &ss->members, node) {
 		if (m->moved && m->map)
 			wsmon_visit_plan(g, m->map);
-		m->moved = false;
+		/* if its mappings could not be read, the next boundary tries again */
+		m->moved &= m->map && !m->map->read;
 	}
 }
 

@@ -78,7 +78,8 @@ struct wsmon_map;
  * @exec_id:	distinguishes @mm from other mms at its address (members_lock)
  * @comm:	its name when the program began (members_lock)
  * @shared_ns:	when another session, or the group, last stopped sampling it
- * @moved:	it joined a running session with memory that it had used before
+ * @moved:	it has memory that it used before the group knew of it, and the group has not read
+ *		its mappings: it joined a running session, or its mmap lock was busy
  */
 struct wsmon_member {
 	struct hlist_node hash;
