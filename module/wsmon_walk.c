@@ -847,16 +847,23 @@ static __always_inline void walk_sample_region(struct wsmon_walk *w, struct wsmo
  * Find out whether other samplers look at the process, or may look at another process that has
  * the same mm after clone(CLONE_VM) or vfork().
  * Return: a time: notes of cleared bits matter for samples last looked at before it. If the last
- * other sampler has stopped, this is the time when it stopped.
+ * other sampler has stopped, this is the time when it stopped; 0 once that time is before all
+ * windows, because the accesses that the notes show are, too.
  */
 static u64 walk_notes_until(struct wsmon_pass *pass)
 {
+	const struct wsmon_session *ss = pass->session;
+	u64 stopped, longest = wsmon_window_ns(ss, ss->mon->attrs.nr_windows - 1);
+
 	if (!pass->member)
 		return U64_MAX;
 	pass->shared = wsmon_member_shared(pass->member) ||
 		       (wsmon_session_several() &&
 			wsmon_member_mm_shared(pass->member, pass->mm));
-	return pass->shared ? U64_MAX : READ_ONCE(pass->member->shared_ns);
+	if (pass->shared)
+		return U64_MAX;
+	stopped = READ_ONCE(pass->member->shared_ns);
+	return stopped + longest + wsmon_slack_ns(ss) < ktime_get_ns() ? 0 : stopped;
 }
 
 /*
