@@ -494,8 +494,13 @@ static void map_last_look(struct wsmon_session *ss, struct wsmon_map *s,
 	/* extend the space by objects, which others may map, too, but not by the private memory */
 	swap(s->own, g->before);
 	group_extend(ss, now);
-	if (!wsmon_visit_plan(g, s))
+	/* what this look misses, the end of the interval has to know: it sets @last anew */
+	s->blind = true;
+	if (!wsmon_visit_plan(g, s)) {
 		wsmon_visit_check(ss, s, mm, true, now);
+		s->blind = s->again;
+	}
+	g->missed += s->blind;
 }
 
 /* Note the memory of a program that ended without a last look: any part may have been accessed. */
