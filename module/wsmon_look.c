@@ -139,8 +139,9 @@ static void plan_range(struct visit_plan *p, u64 start, u64 pages, u64 vpn,
 	u32 i = wsmon_regions_search(rs, start), h;
 
 	for (; i < rs->nr && rs->r[i].start < start + pages; i++) {
-		if (p->nr == VISITS_MAX || p->steps++ == STEPS_MAX)
+		if (p->nr == VISITS_MAX || p->steps >= STEPS_MAX)
 			return;
+		p->steps++;
 		for (h = 0; rs->r[i].armed_ns && h < 2 && rs->r[i].n[h]; h++) {
 			u64 at = rs->r[i].s[h].vpn;
 
