@@ -512,7 +512,7 @@ static __always_inline bool walk_keep_lock(struct wsmon_walk *w)
 	return walk_renew_lock(w);
 }
 
-/* Skip a region. That takes time, too: do not hold the mmap lock too long. */
+/* Skip a region or a visit. That takes time, too: do not hold the mmap lock too long. */
 static __always_inline void walk_skip_region(struct wsmon_walk *w)
 {
 	if (w->locked)
@@ -1005,8 +1005,10 @@ void wsmon_walk_visits(struct wsmon_session *ss, const struct wsmon_member *m,
 	for (i = 0; i < nr; i++)
 		v[i].done = false;
 	for (i = 0; i < nr; i++, v++) {
-		if (v->skip)
+		if (v->skip) {
+			walk_skip_region(&w);
 			continue;
+		}
 		if (!walk_keep_lock(&w))
 			break;
 		w.pass.since = v->looked_ns < w.notes_until ? v->looked_ns : 0;
