@@ -819,8 +819,10 @@ static void group_add_unseen(struct wsmon_group *g, u32 k)
 
 	if (!k)
 		g->half = (g->wss[0]->high - g->wss[0]->low) / 2;
-	list_for_each_entry(s, &g->maps, node)
+	list_for_each_entry(s, &g->maps, node) {
 		pages += s->unseen;
+		cond_resched();
+	}
 	for (c = 0; pages && c < WSMON_NR_WSS; c++)
 		wsmon_wss_widen(&g->wss[k][c], g->wss[k][c].high + pages, 0);
 }

@@ -284,6 +284,7 @@ static void map_forget_dropped(struct wsmon_group *g, struct wsmon_map *s)
 	u32 i, k, h, nr = 0;
 
 	for (i = 0; i < s->nr_visits; i++) {
+		wsmon_loop_resched(i);
 		if (!visit_find_sample(&g->regions, &s->visits[i], &k, &h) ||
 		    !g->regions.r[k].armed_ns)
 			continue;
@@ -430,6 +431,7 @@ void wsmon_visit_arm(struct wsmon_session *ss, struct wsmon_map *s, struct mm_st
 	for (i = 0; i < s->nr_visits; i++) {
 		struct wsmon_visit *v = &s->visits[i];
 
+		wsmon_loop_resched(i);
 		if (v->skip || !visit_find_sample(rs, v, &k, &h))
 			continue;
 		visit_note_place(v, now);
@@ -465,6 +467,7 @@ void wsmon_visit_round(struct wsmon_session *ss, struct wsmon_map *s, struct mm_
 	for (i = 0; i < s->nr_visits; i++) {
 		struct wsmon_visit *v = &s->visits[i];
 
+		wsmon_loop_resched(i);
 		v->skip = v->kind == WSMON_PART_FAMILY ||
 			  !visit_find_sample(rs, v, &k, &h) || !rs->r[k].armed_ns;
 		if (!v->skip)
@@ -474,6 +477,7 @@ void wsmon_visit_round(struct wsmon_session *ss, struct wsmon_map *s, struct mm_
 	for (i = 0; i < s->nr_visits; i++) {
 		struct wsmon_visit *v = &s->visits[i];
 
+		wsmon_loop_resched(i);
 		if (!v->skip)
 			visit_note_place(v, now);
 		/* it may have been mapped by a fault near it: the end of the interval decides */
@@ -500,6 +504,7 @@ void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_map *s, struct mm_
 	for (i = 0; i < s->nr_visits; i++) {
 		struct wsmon_visit *v = &s->visits[i];
 
+		wsmon_loop_resched(i);
 		v->skip = !visit_find_sample(rs, v, &k, &h) || !rs->r[k].armed_ns;
 		if (!v->skip)
 			v->op = ended ? WSMON_SAMPLE_LOOK :
@@ -510,6 +515,7 @@ void wsmon_visit_check(struct wsmon_session *ss, struct wsmon_map *s, struct mm_
 	for (i = 0; i < s->nr_visits; i++) {
 		struct wsmon_visit *v = &s->visits[i];
 
+		wsmon_loop_resched(i);
 		if (v->skip || !visit_find_sample(rs, v, &k, &h))
 			continue;
 		if (!v->done) {
@@ -543,6 +549,7 @@ void wsmon_visit_miss(struct wsmon_group *g, const struct wsmon_map *s)
 	u32 i, k, h;
 
 	for (i = 0; i < s->nr_visits; i++) {
+		wsmon_loop_resched(i);
 		if (visit_find_sample(&g->regions, &s->visits[i], &k, &h))
 			g->regions.r[k].last = 0;
 	}
@@ -580,6 +587,7 @@ static u32 answers_collect(struct wsmon_group *g)
 			const struct wsmon_visit *v = &s->visits[i];
 			struct wsmon_region *r;
 
+			wsmon_loop_resched(i);
 			if (!(v->seen_ns | v->made_ns) || !visit_find_sample(rs, v, &k, &h))
 				continue;
 			r = &rs->r[k];

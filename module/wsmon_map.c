@@ -96,6 +96,7 @@ static void parts_put(struct wsmon_group *g, struct wsmon_parts *parts)
 	for (i = 0; i < parts->nr; i++) {
 		struct wsmon_object *o = parts->p[i].object;
 
+		wsmon_loop_resched(i);
 		if (!o)
 			continue;
 		rb_erase(&parts->p[i].node, &o->parts);
@@ -407,6 +408,7 @@ void wsmon_group_forget(struct wsmon_group *g, u64 before)
 		cond_resched();
 	}
 	list_for_each_entry_safe(o, next_object, &g->objects, node) {
+		cond_resched();
 		if (o->mappers || o->used_ns >= linger)
 			continue;
 		g->changed |= o->known;
@@ -420,10 +422,14 @@ static u32 group_count_extents(struct wsmon_group *g)
 	struct wsmon_map *s;
 	u64 nr = 0;
 
-	list_for_each_entry(o, &g->objects, node)
+	list_for_each_entry(o, &g->objects, node) {
 		nr += wsmon_object_counts(o);
-	list_for_each_entry(s, &g->maps, node)
+		cond_resched();
+	}
+	list_for_each_entry(s, &g->maps, node) {
 		nr += s->own.nr_ext;
+		cond_resched();
+	}
 	return min_t(u64, nr, EXTENTS_MAX);
 }
 
