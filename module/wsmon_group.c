@@ -624,8 +624,10 @@ static void map_update(struct wsmon_session *ss, struct wsmon_map *s, struct mm_
 		       u64 now)
 {
 	struct wsmon_group *g = ss->group;
-	u64 start = ktime_get_ns(), rss = get_mm_rss(mm), known = s->known_ns;
-	bool first = !s->read;
+	u64 start = ktime_get_ns(), rss = get_mm_rss(mm);
+	u64 known = s->read ? s->known_ns : s->since_ns;
+	/* if the first reading had to wait, memory that is new here appeared before this interval */
+	bool first = !s->read, waited = s->left_out;
 	bool same = !first && s->stamp == wsmon_vaddr_stamp(mm) &&
 		    now - s->read_ns < REREAD * ss->mon->attrs.update_us * NSEC_PER_USEC;
 
@@ -644,7 +646,7 @@ static void map_update(struct wsmon_session *ss, struct wsmon_map *s, struct mm_
 			g->blind += rss > s->rss ? rss - s->rss : 0;
 		return;
 	}
-	if (!first)
+	if (!first || waited)
 		g->since_ns = min(g->since_ns, known);
 	s->rss = rss;
 	g->changed |= first;
