@@ -99,6 +99,9 @@ static bool pace_ends_only(const struct wsmon_pace *p, const struct wsmon_attrs 
 	return a->precision && !a->who_rate && !p->reclaims;
 }
 
+/* With more sessions than this, each begins with a part of its regions */
+#define BEGIN_WHOLE	4U
+
 /**
  * wsmon_pace_begin - set the pace of the first interval, without knowledge of costs
  * @p:	the pace; on entry only @sharers and @reclaims are set
@@ -106,9 +109,12 @@ static bool pace_ends_only(const struct wsmon_pace *p, const struct wsmon_attrs 
  */
 void wsmon_pace_begin(struct wsmon_pace *p, const struct wsmon_attrs *a)
 {
+	u32 limit = a->cpu_permille < 1000 && p->sharers > BEGIN_WHOLE ?
+		    WSMON_ONE * BEGIN_WHOLE / p->sharers : WSMON_ONE;
+
 	*p = (struct wsmon_pace){
-		.share = WSMON_ONE,
-		.limit = WSMON_ONE,
+		.share = limit,
+		.limit = limit,
 		.wanted = WSMON_ONE,
 		.used = WSMON_ONE,
 		.step_ns = pace_ends_only(p, a) ? pace_aggr_ns(a) : a->sample_us * 1000,

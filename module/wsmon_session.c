@@ -233,18 +233,6 @@ static void session_resize(struct wsmon_session *ss, const struct wsmon_attrs *a
 }
 
 /*
- * After the pace began anew: a group of many members begins anew with few regions, too. Without
- * this, the boundary would arm all regions in all members before the pace is set.
- */
-static void session_limit_crowd(struct wsmon_session *ss)
-{
-	if (!ss->group)
-		return;
-	wsmon_pace_crowd(&ss->pace, &ss->mon->attrs, READ_ONCE(ss->nr_members));
-	wsmon_session_share(ss, &ss->mon->attrs, ss->pace.share);
-}
-
-/*
  * Discard estimates and observations for windows that change.
  * @first:	the first of these: 1 if the shortest window stays, so that peaks go on; else 0
  * Context: the monitor's lock held.
@@ -452,7 +440,7 @@ int wsmon_set_attrs(struct wsmon_monitor *mon, const char *text, size_t len)
 	mon->attrs = attrs;
 	if (mon->running) {
 		wsmon_session_begin_pace(mon->session);
-		session_limit_crowd(mon->session);
+		wsmon_session_limit_crowd(mon->session);
 		wsmon_stream_attrs(mon->session);
 	}
 	mutex_unlock(&mon->lock);

@@ -456,6 +456,7 @@ void wsmon_device_exit(void);
 
 /* wsmon_thread.c: kwsmond */
 void wsmon_session_share(struct wsmon_session *ss, const struct wsmon_attrs *attrs, u32 share);
+void wsmon_session_limit_crowd(struct wsmon_session *ss);
 void wsmon_session_begin(struct wsmon_session *ss);
 void wsmon_session_end(struct wsmon_session *ss, u32 reason);
 int wsmon_session_thread(void *data);

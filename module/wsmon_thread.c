@@ -20,9 +20,6 @@
 #include "wsmon_group.h"
 #include "wsmon_hintfault.h"
 
-/* Up to this many running sessions, a new one begins with all its regions */
-#define BEGIN_WHOLE	4U
-
 /**
  * wsmon_session_share - give group and targets a share of the regions that attributes allow
  * @ss:		the session
@@ -53,6 +50,20 @@ void wsmon_session_share(struct wsmon_session *ss,
 }
 
 /**
+ * wsmon_session_limit_crowd - let a group of many members, or of many new ones, have few regions
+ * @ss:	the session; call it before regions are armed, after the members or the pace changed
+ *
+ * Context: the monitor's lock held.
+ */
+void wsmon_session_limit_crowd(struct wsmon_session *ss)
+{
+	if (!ss->group)
+		return;
+	wsmon_pace_crowd(&ss->pace, &ss->mon->attrs, READ_ONCE(ss->nr_members));
+	wsmon_session_share(ss, &ss->mon->attrs, ss->pace.share);
+}
+
+/**
  * wsmon_session_begin - begin a session and its records, before its thread runs
  * @ss:	the session
  *
@@ -62,10 +73,6 @@ void wsmon_session_begin(struct wsmon_session *ss)
 {
 	wsmon_session_count(1);
 	wsmon_session_begin_pace(ss);
-	/* the cost of regions is unknown yet: if there are many sessions, begin with few regions */
-	if (ss->mon->attrs.cpu_permille < 1000 && ss->pace.sharers > BEGIN_WHOLE)
-		ss->pace.limit = WSMON_ONE * BEGIN_WHOLE / ss->pace.sharers;
-	ss->pace.share = ss->pace.limit;
 	ss->may_look = true;
 	wsmon_session_share(ss, &ss->mon->attrs, ss->pace.share);
 	ss->start_ns = ktime_get_ns();
@@ -235,8 +242,6 @@ static void session_begin_interval(struct wsmon_session *ss, u32 used, u64 lengt
 	if (ss->pace.reclaims)
 		ss->asleep = 0;
 	wsmon_pace_next(&ss->pace, &ss->mon->attrs, length);
-	if (ss->group)
-		wsmon_pace_crowd(&ss->pace, &ss->mon->attrs, READ_ONCE(ss->nr_members));
 	wsmon_session_share(ss, &ss->mon->attrs, ss->pace.share);
 	/*
 	 * The interval begins when arming the last target, or the group, began. If the work of
@@ -395,6 +400,7 @@ static u64 session_round(struct wsmon_session *ss, u64 due)
 		    (ss->scan_at || now - ss->scanned_ns + wsmon_slack_ns(ss) >=
 		     ss->mon->attrs.update_us * NSEC_PER_USEC))
 			wsmon_members_scan(ss);
+		wsmon_session_limit_crowd(ss);
 		wsmon_group_interval(ss, now);
 		/* a program that outlived all windows by less than an interval gets a look */
 		wsmon_members_age(ss, session_horizon(ss, now - min(now, wsmon_aggr_ns(ss))));

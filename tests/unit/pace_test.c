@@ -489,6 +489,12 @@ static void crowds_begin_small(void)
 	sim_begin(&s, 100, 1000, 1000, 1000);
 	wsmon_pace_crowd(&s.p, &s.a, 10000);
 	CHECK(s.p.share == WSMON_ONE, "%u without a limit", s.p.share);
+	s.p.sharers = 8;
+	wsmon_pace_begin(&s.p, &s.a);
+	CHECK(s.p.share == WSMON_ONE, "%u for each of eight sessions without a limit", s.p.share);
+	s.a.cpu_permille = 30;
+	wsmon_pace_begin(&s.p, &s.a);
+	CHECK(s.p.share == WSMON_ONE / 2 && s.p.limit == s.p.share, "%u for each of eight", s.p.share);
 }
 
 static void percentiles(void)
