@@ -13,8 +13,8 @@
  * Times are nanoseconds of CLOCK_MONOTONIC, unless the name ends in another unit: _us, _ms.
  * Addresses and sizes are bytes; end addresses are exclusive. Texts are NUL-terminated; a text
  * at the end of a record is NUL-padded. Reserved fields are 0. "pid" is a target's process id
- * (thread group id) in the pid namespace that started the session, or 0 if the target is not
- * visible there.
+ * (thread group id) in the pid namespace of the process that started the session, or 0 if
+ * the target is not visible there.
  *
  * A list of names is a macro: LIST(X) expands to X(ID, "name") for each entry.
  */
@@ -31,7 +31,7 @@
 /* Largest record, in bytes; a larger size field means a broken file. */
 #define WSMON_RECORD_MAX	65536
 
-/* A share is a fixed-point number: this is 1.0. A power of two, so that a half is exact. */
+/* The share 1.0: shares are fixed-point numbers. It is a power of two, so a half is exact. */
 #define WSMON_SHARE_ONE		32768
 
 /* The kind of mapping that a region belongs to: enum wsmon_class */
@@ -73,10 +73,10 @@ enum wsmon_class { WSMON_CLASSES(WSMON_CLASS_ENUM) WSMON_NR_CLASSES };
 	X(STACK, "stack")	/* wsmo: a thread's call stack */			\
 	X(MARK, "mark")		/* a moment the user marked */			\
 	X(EXIT, "exit")		/* a target is gone */					\
-	X(LOST, "lost")		/* records that did not fit */				\
+	X(LOST, "lost")		/* records that did not fit into the buffer */		\
 	X(STATS, "stats")	/* counters, the monitor's own cost */			\
 	X(END, "end")		/* monitoring ended, nothing follows */			\
-	X(PROC, "proc")		/* wsmo: RSS, swap and others */			\
+	X(PROC, "proc")		/* wsmo: sizes of a process: RSS, swap, ... */		\
 	X(PACKED, "packed")	/* wsmo: a SNAPSHOT, compressed */			\
 	X(ACT, "act")		/* wsmo: totals of a rule of "wsmo act" */		\
 	X(MAPPING, "mapping")	/* wsmo: a new or changed line of /proc/PID/maps */	\
@@ -90,7 +90,7 @@ enum wsmon_class { WSMON_CLASSES(WSMON_CLASS_ENUM) WSMON_NR_CLASSES };
 				 * record ends the file					\
 				 */							\
 	X(WHO, "who")		/* with who_rate: a thread touched a page */		\
-	X(ALLOC, "alloc")	/* wsmo: a sampled allocation, or its end */		\
+	X(ALLOC, "alloc")	/* wsmo: a sampled allocation, or its release */		\
 	X(REFAULT, "refault")	/* wsmo: how long a refault took on this machine */
 
 #define WSMON_REC_ENUM(id, name)	WSMON_REC_##id,
@@ -103,7 +103,7 @@ enum wsmon_record_type {
 /* The beginning of every record */
 struct wsmon_record {
 	__u32 type;		/* enum wsmon_record_type */
-	/* bytes of the record, with this header: a multiple of 8, 16 to WSMON_RECORD_MAX */
+	/* bytes of the record, including this header: a multiple of 8, 16 to WSMON_RECORD_MAX */
 	__u32 size;
 	__u64 time_ns;		/* time of the event, or end of the aggregation interval */
 };
@@ -167,7 +167,7 @@ struct wsmon_file_header {
 	__u32 header_size;	/* bytes from the start of this structure to the first record */
 	__u32 page_size;	/* bytes of a base page */
 	__u32 clock_id;		/* WSMON_CLOCK_MONOTONIC */
-	__u64 mono_ns;		/* when the stream was opened, on @clock_id */
+	__u64 mono_ns;		/* when the stream was opened, by @clock_id */
 	__u64 real_ns;		/* the same moment in nanoseconds since 1970 (CLOCK_REALTIME) */
 	struct wsmon_attrs attrs; /* attributes at first; ATTRS records report changes */
 };
@@ -239,12 +239,12 @@ struct wsmon_region_entry {
 	 */
 	__u16 share;
 	/*
-	 * of the samples in all rounds of this interval, the share found accessed since the
-	 * round before; WSMON_SHARE_ONE is all
+	 * share of this interval's checks of samples that found an access since the previous
+	 * round; WSMON_SHARE_ONE is all
 	 */
 	__u16 freq;
 	__u16 class;		/* enum wsmon_class */
-	/* WSMON_SAMPLES_*: positions of the samples, and if this interval accessed them */
+	/* WSMON_SAMPLES_*: positions of the samples, and whether they were accessed */
 	__u16 samples;
 	__u32 age_ms;		/* milliseconds since @share last changed much */
 	__u32 area;		/* @index of the region's AREA record */
@@ -259,8 +259,8 @@ struct wsmon_rec_snapshot {
 	__u32 total;		/* regions of the whole snapshot */
 	__u64 interval_ns;	/* length of the aggregation interval that ended at time_ns */
 	/*
-	 * sampling rounds in the interval: fewer than interval_ns / sample_us to keep within
-	 * cpu_permille, with a precision, or because the target slept
+	 * sampling rounds in the interval: fewer than interval_ns / sample_us if cpu_permille or
+	 * a precision limits them, or if the target slept
 	 */
 	__u32 rounds;
 	__u32 budget;		/* present max. regions of the target */
@@ -289,7 +289,7 @@ struct wsmon_rec_group {
 	__u64 interval_ns;	/* length of the interval */
 	__u32 members;		/* members at the end of the interval */
 	__u32 came;		/* processes that became members in the interval */
-	__u32 went;		/* members that ended or left, processes of @came included */
+	__u32 went;		/* members that ended or left, including processes of @came */
 	__u32 missed;		/* programs that ended before their last accesses were read */
 	__u32 regions;		/* regions of the group */
 	__u32 visits;		/* pages looked at: each sample in one or more members */
@@ -297,8 +297,8 @@ struct wsmon_rec_group {
 
 /*
  * WSMON_REC_TOTAL: a working set size of all members together. A page that several members
- * accessed counts once. Two pages of files or shared memory are the same if file and offset
- * are; two anonymous pages, if the page frame is.
+ * accessed counts once. In files and shared memory, the file and the offset identify a page;
+ * in anonymous memory, the page frame does.
  */
 struct wsmon_rec_total {
 	struct wsmon_record rec;
@@ -338,11 +338,11 @@ struct wsmon_rec_peak {
 	__u32 reserved;
 	__u64 start_ns;		/* end of the first aggregation interval of the peak */
 	__u64 end_ns;		/* end of the first interval after the peak; 0 at the start */
-	__u64 window_us;	/* the shortest window, which @bytes is for */
+	__u64 window_us;	/* the shortest window: the window of @bytes */
 	__u64 bytes;		/* the estimate at this edge */
 	__u64 low;		/* lower end of the 95 % confidence interval of @bytes */
 	__u64 high;		/* upper end */
-	__u64 height;		/* of the peak's estimates so far, the furthest from @baseline */
+	__u64 height;		/* the peak's estimate so far that is furthest from @baseline */
 	__u64 baseline;		/* the moving mean before the peak */
 	__u64 threshold;	/* min. distance from @baseline that makes a peak */
 };
@@ -365,7 +365,7 @@ struct wsmon_rec_exit {
 	__u32 reserved;
 };
 
-/* WSMON_REC_LOST: records lost just before this one, because the buffer was full */
+/* WSMON_REC_LOST: records lost just before this record, because the buffer was full */
 struct wsmon_rec_lost {
 	struct wsmon_record rec;
 	__u64 records;		/* number of lost records */
@@ -382,7 +382,7 @@ struct wsmon_rec_stats {
 	__u64 checks;		/* sample pages checked */
 	__u64 arms;		/* sample pages armed, at new positions */
 	__u64 flushes;		/* TLB flushes */
-	__u64 walk_ns;		/* time in page-table walks, with waits for the mmap lock */
+	__u64 walk_ns;		/* time in page-table walks, including waits for the mmap lock */
 	__u64 flush_ns;		/* time in TLB flushes */
 	__u64 adapt_ns;		/* time in estimating, merging, splitting and reading mappings */
 	__u64 emit_ns;		/* time in writing records */
@@ -399,7 +399,7 @@ struct wsmon_rec_stats {
 	__u64 sample_ns;
 	/* time other CPUs spent in TLB flushes; counts against the CPU budget like @cpu_ns */
 	__u64 remote_ns;
-	/* rounds that skipped a target, because it had not run since the round before */
+	/* rounds that skipped a target, because it had not run since the previous round */
 	__u64 idle_rounds;
 	__u64 late_p50_ns;	/* delay of the rounds: upper bound of the median */
 	__u64 late_p99_ns;	/* delay of the rounds: upper bound of the 99th percentile */
@@ -446,14 +446,14 @@ struct wsmon_rec_end {
 #define WSMON_WHO_EXEC		0x2	/* the access was an instruction fetch */
 #define WSMON_WHO_KERNEL	0x4	/* the kernel accessed, in a system call made at @ip */
 /*
- * The page had no page-table entry: it is anonymous memory never touched or given back, or a
- * page of a file or shared memory that was not mapped yet or no longer
+ * The page had no page-table entry. If it is anonymous, it was never touched, or was given back.
+ * If it is of a file or of shared memory, it was not yet mapped, or no longer mapped.
  */
 #define WSMON_WHO_NEW		0x8
 
 /*
- * WSMON_REC_WHO: the first access to a sampled page after a random moment. The record comes up
- * to an aggregation interval after the access.
+ * WSMON_REC_WHO: the first access to a sampled page after a random moment. The record is written
+ * at most an aggregation interval after the access.
  */
 struct wsmon_rec_who {
 	struct wsmon_record rec;	/* @time_ns: time of the access */

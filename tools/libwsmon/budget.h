@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* budget.h - how much sampling was reduced, for the CPU budget or for a precision, and its cost */
+/* budget.h - how far the CPU budget or a precision reduced sampling, and the cost of sampling */
 #ifndef WSMO_BUDGET_H
 #define WSMO_BUDGET_H
 

@@ -19,7 +19,7 @@
  * struct wsmon_curves - data of a recording, and its curves
  * @start_ns:	when the recording began
  * @page_size:	bytes of a page
- * @rows:	working set sizes, without windows that reach before the observation
+ * @rows:	working set sizes whose window lies within the observation
  * @rss:	PROC records as rows: @bytes is RSS, @high is RSS plus swap
  * @targets:	struct curves_target, by pid
  * @group_ns:	time of the group's first total; 0 if there is no group
@@ -43,13 +43,13 @@ struct wsmon_curves {
 	bool failed;
 };
 
-/** curve_size() - get the working set of a window, or of the longest window if it is shorter */
+/** curve_size() - get the working set of @window; above the longest window, of the longest */
 double curve_size(const struct wsmon_curve *c, double window);
 
 /** curve_ends() - get the ends of the 95 % confidence interval of curve_size() */
 void curve_ends(const struct wsmon_curve *c, double window, double *low, double *high);
 
-/** curve_rate() - get the slope at a window, or at the longest window if it is shorter */
+/** curve_rate() - get the slope at @window; above the longest window, at the longest */
 double curve_rate(const struct wsmon_curve *c, double window);
 
 #endif /* WSMO_CURVE_H */

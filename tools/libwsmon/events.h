@@ -47,8 +47,8 @@ struct mark {
 
 /**
  * struct events - peaks and marks; all zero is empty
- * @peaks:	struct peak, by pid and number, which is also by time
- * @mark:	marks in the order of the file, which is also by time
+ * @peaks:	struct peak, by pid and number; the peaks of a pid are also by time
+ * @mark:	marks in the order of the file, which is the order of their times
  * @nr_marks:	number of marks
  * @lost:	number of records of peaks and marks that were left out
  * @interval_ns: not used here: the caller may keep the aggregation interval in it
@@ -65,7 +65,8 @@ struct events {
 /**
  * events_add() - add a PEAK or MARK record; ignore other records
  *
- * Leaves out events beyond EVENTS_MAX of each kind, and events without memory; counts them.
+ * Leaves out and counts events beyond EVENTS_MAX of each kind, and events for which there is no
+ * memory.
  */
 void events_add(struct events *ev, const struct wsmon_record *rec);
 
@@ -84,8 +85,8 @@ size_t events_first(const struct events *ev, __u32 pid, __u64 from_ns);
  * @time_ns: end of the interval
  * @interval_ns: length of the interval
  *
- * The start of a peak is the end of its first interval: lists peaks with a start within half an
- * interval of @time_ns, and marks within the interval.
+ * Lists marks within the interval, and peaks with a start within half an interval of @time_ns: the
+ * start of a peak is the end of its first interval.
  *
  * Return: @buf, "" if there are no events
  */

@@ -2,7 +2,7 @@
 /*
  * fine.h - divides regions into parts that were accessed and parts that were not
  *
- * The number of regions is limited, so a region may have both kinds of parts. Each interval
+ * The number of regions is limited, so one region may have parts of both kinds. Each interval
  * samples two new pages of the region, and its snapshot has their positions. Many intervals
  * together show the parts.
  */
@@ -19,7 +19,7 @@ struct fine;
  * fine_new() - allocate an empty state
  * @page_size:	bytes of a page, from the header of the recording
  *
- * Return: NULL without memory
+ * Return: NULL if memory ran out
  */
 struct fine *fine_new(__u32 page_size);
 

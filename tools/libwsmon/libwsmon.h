@@ -15,8 +15,8 @@
  *	wsmon_close(r);
  *
  * wsmon.h and wsmon_records.h describe the records. The library checks all sizes and counts in
- * them, and unpacks snapshots. It prints nothing. Threads may use different readers at the
- * same time, but not the same one.
+ * them, and unpacks snapshots. It prints nothing. Only one thread at a time may use a
+ * reader.
  */
 #ifndef LIBWSMON_H
 #define LIBWSMON_H
@@ -66,7 +66,7 @@ const struct wsmon_file_header *wsmon_header(struct wsmon_reader *r);
  * shorter: use wsmon_record_copy().
  *
  * Return: 1; 0 at the end; -ENODATA if the file ends inside a record; -EBADMSG if reading fails
- * or the file is broken here. All records delivered before are valid in any case.
+ * or the file is broken at this point. An error does not make earlier records wrong.
  */
 int wsmon_next(struct wsmon_reader *r, const struct wsmon_record **rec);
 
@@ -249,8 +249,8 @@ void wsmon_wss_free(struct wsmon_wss_rows *rows);
  * struct wsmon_curve_point - the working set of one window, over the recording
  * @window:	the window
  * @mean:	mean of the working set size, as measured
- * @size:	@mean, made to rise with the window: where a longer window has a smaller mean, the
- *		mean over both
+ * @size:	@mean, made to rise with the window: adjacent means that fall are replaced by their
+ *		mean
  * @low:	lower end of the 95 % confidence interval of @mean
  * @high:	upper end
  * @slack:	half-width of the 95 % confidence interval of the difference between @mean and the
@@ -326,8 +326,8 @@ int wsmon_curves_record(struct wsmon_curves *cs, const struct wsmon_record *rec)
  * wsmon_curves_fit() - compute the curves; call it once, after the last record
  *
  * A window counts if it was observed for 1.25 times its length. Each target and class with at least
- * 3 such windows gets a curve. A further curve for each class is of all processes together: of the
- * group's total if there are TOTAL records, else of the sum of targets if several have a curve.
+ * 3 such windows gets a curve. Each class also gets a curve of all processes together: from the
+ * TOTAL records if there are any, else from the sum of targets if several have a curve.
  *
  * Return: number of curves, or -ENOMEM
  */
@@ -345,7 +345,7 @@ const struct wsmon_curve *wsmon_curves_get(const struct wsmon_curves *cs, size_t
 void wsmon_curves_free(struct wsmon_curves *cs);
 
 /**
- * enum wsmon_bound - which refaults of a limit are known
+ * enum wsmon_bound - which values of a limit's refaults are known
  * @WSMON_EXACT:	the estimate and both ends of its confidence interval
  * @WSMON_AT_MOST:	only the upper end: the limit is above the size of the longest window
  * @WSMON_AT_LEAST:	only the lower end: the limit is below the size of the shortest window

@@ -10,7 +10,7 @@
 
 struct areas;
 
-/** areas_new() - allocate an empty set of area names. Return: NULL without memory */
+/** areas_new() - allocate an empty set of area names. Return: NULL if memory ran out */
 struct areas *areas_new(void);
 
 /**
@@ -65,7 +65,7 @@ struct module {
 
 struct mappings;
 
-/** mappings_new() - allocate an empty set. Return: NULL without memory */
+/** mappings_new() - allocate an empty set. Return: NULL if memory ran out */
 struct mappings *mappings_new(void);
 
 /**

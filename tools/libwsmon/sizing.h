@@ -2,7 +2,8 @@
 /*
  * sizing.h - a table of memory limits, their refaults, and the time that refaults cost
  *
- * A refault makes a thread wait while another page is paged out to make room, and the page is read.
+ * At a refault, a thread waits until the kernel has made room by paging out another page, and has
+ * read the page.
  * Refaults per second times this time is the slowdown: seconds waited per second of the recording.
  * The recorder measures the time of a refault before monitoring begins (REFAULT records), or the
  * user gives it.
@@ -37,8 +38,8 @@ struct refault_cost {
 /**
  * struct slowdown - the costs of refaults
  * @cost:	time of a refault, by kind
- * @unmapped:	share of file pages under a limit that are not mapped, as faults read them around
- *		accessed pages
+ * @unmapped:	share of file pages under a limit that are not mapped, because faults read them
+ *		around accessed pages
  * @files:	fitted curves of the classes text and file. Their slopes give the part of FILE
  *		refaults among the refaults of a process; NULL: none
  */

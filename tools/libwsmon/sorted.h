@@ -43,7 +43,7 @@ void *sorted_find(const struct sorted *s, const void *key);
  *
  * Adding moves elements, which invalidates pointers to them.
  *
- * Return: NULL at the limit, or without memory
+ * Return: NULL at the limit, or if memory ran out
  */
 void *sorted_get(struct sorted *s, const void *key);
 

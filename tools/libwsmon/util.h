@@ -33,7 +33,7 @@ static inline int order_u64(const void *a, const void *b)
 /**
  * array_more() - make room for one more element after the @nr of an array. Grow it only by this
  * function
- * Return: the array, NULL without memory
+ * Return: the array; NULL if memory ran out
  */
 static inline void *array_more(void *array, size_t nr, size_t size)
 {

@@ -32,7 +32,7 @@ struct wsmon_rec_stack {
 	__u32 flags;		/* WSMON_STACK_CUT */
 	__u32 error;		/* errno if the stack could not be read, and @nr is 0; else 0 */
 	__u32 nr;		/* number of frames */
-	/* number of the target's threads at that moment; some may have no record */
+	/* number of the target's threads at @rec.time_ns; some may have no record */
 	__u32 threads;
 	char comm[WSMON_COMM_LEN]; /* name of the thread */
 	/*
@@ -111,7 +111,7 @@ struct wsmon_rec_act {
 	__u32 action;		/* enum wsmon_action */
 	__u32 flags;		/* WSMON_ACT_* */
 	__u64 tried;		/* ranges of memory that the rule was applied to */
-	__u64 applied;		/* ranges of @tried in which it had an effect */
+	__u64 applied;		/* ranges of @tried in which the rule had an effect */
 	__u64 tried_bytes;	/* memory that the action could have an effect on */
 	__u64 applied_bytes;	/* memory that the action had an effect on */
 	__u64 refaulted_bytes;	/* memory of @applied_bytes that was paged out and came back */
@@ -138,8 +138,8 @@ struct wsmon_rec_act {
 #define WSMON_ALLOC_LOST	5	/* events were lost */
 
 /*
- * WSMON_REC_ALLOC: a sampled allocation of a target, or its end. An allocation is sampled with
- * probability 1 - exp(-size / rate), independently of all others.
+ * WSMON_REC_ALLOC: a sampled allocation of a target, its release, or another event: see @kind. An
+ * allocation is sampled with probability 1 - exp(-size / rate), independently of all others.
  */
 struct wsmon_rec_alloc {
 	struct wsmon_record rec;
@@ -175,7 +175,7 @@ struct wsmon_rec_refault {
 	 * around the accessed pages. WSMON_SHARE_ONE is all
 	 */
 	__u64 unmapped;
-	char text[];		/* the device; without refaults, the reason */
+	char text[];		/* the device; if no refaults were measured, the reason */
 };
 
 /* WSMON_REC_PACKED: a compressed SNAPSHOT record */
@@ -192,7 +192,8 @@ struct wsmon_rec_packed {
 
 /*
  * A run: a part of a file that has only SNAPSHOT, PACKED, WSS, GROUP, TOTAL, PROC and STATS
- * records. A reader of other times may skip the run, as these records change no state.
+ * records. A reader that needs none of these times may skip the run, because
+ * these records change no state.
  */
 struct wsmon_index_run {
 	__u64 offset;		/* offset of the run's first byte in the recording */

@@ -18,8 +18,8 @@
 #define WSMO_USAGE	2
 
 /*
- * Verbs: argv[0] is the verb, the return value is the exit status. For a verb that is not linked
- * into this program, it executes the program that has the verb.
+ * Verbs: argv[0] is the verb, the return value is the exit status. If a verb is not linked into
+ * this program, main() executes the program that has the verb.
  */
 int cmd_record(int argc, char **argv) __attribute__((weak));
 int cmd_mark(int argc, char **argv) __attribute__((weak));
@@ -32,7 +32,7 @@ int cmd_diff(int argc, char **argv) __attribute__((weak));
 int cmd_mem(int argc, char **argv) __attribute__((weak));
 int cmd_check(int argc, char **argv) __attribute__((weak));
 
-/** survive_truncation() - make truncated mapped files read as zeros, instead of raising SIGBUS */
+/** survive_truncation() - if a mapped file is truncated, read zeros there instead of SIGBUS */
 void survive_truncation(void);
 
 /** begin_program() - call it first in main() */
@@ -41,7 +41,7 @@ void begin_program(void);
 /**
  * end_program() - call it last in main()
  *
- * Output that could not be written is a failure. A closed pipe fails without a message.
+ * It is a failure if output could not be written: without a message if the output is a closed pipe.
  *
  * Return: the exit status
  */
@@ -54,7 +54,7 @@ int end_program(int status);
  */
 void msg(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/** msg_put() - print the escaped text and the newline of such a line */
+/** msg_put() - print the escaped text and the newline of a message */
 void msg_put(FILE *f, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 
 /**
@@ -67,7 +67,7 @@ void *need(void *memory);
 void msg_hold(bool hold);
 
 /**
- * msg_progress() - draw a line that the next one, or msg(), overwrites
+ * msg_progress() - draw a line; the next msg_progress() or msg() overwrites it
  * @line: the text; NULL removes the line
  */
 void msg_progress(const char *line);
@@ -95,7 +95,7 @@ void output_said(void);
 int program_execute(const char *name, char **argv);
 
 /**
- * open_regular() - open a file, which other users may have put there, for reading
+ * open_regular() - open for reading a file that other users may have created
  * @path:	name of the file
  * @flags:	O_NOFOLLOW, or 0
  *

@@ -19,8 +19,8 @@ int read_text(int dir, const char *name, char *text, size_t size);
 int read_line(int dir, const char *name, char *text, size_t size);
 
 /**
- * struct key_number - the key of a line "KEY NUMBER" or "KEY: NUMBER kB"; gets the number, kB as
- * bytes
+ * struct key_number - the key of a line "KEY NUMBER" or "KEY: NUMBER kB", and the variable for the
+ * number; kB become bytes
  */
 struct key_number {
 	const char *key;

@@ -48,8 +48,9 @@ int outfile_open(struct outfile *o, const char *name, mode_t mode);
  * outfile_foreign() - tell whether another user owns a file in a world-writable directory
  * @dir: descriptor of the directory
  *
- * Another user means: not us, not the user who called sudo, not the directory's owner. Such a user
- * may have made the file as a trap, to have us write to it or replace it.
+ * The other user is neither the user of this process, nor the user who called sudo, nor the owner
+ * of the directory. Such a user may have made the file as a trap: so that wsmo writes to it or
+ * replaces it.
  */
 bool outfile_foreign(int dir, const struct stat *st);
 
@@ -65,7 +66,7 @@ int outfile_close(struct outfile *o);
 /**
  * outfile_finish() - place a complete file, and close it
  * @err: 0; or the errno of an earlier failure, to discard the file
- * @sync: wait until the file is on disk before it replaces another
+ * @sync: wait until the file is on disk before it replaces an older file
  * Return: 0, or -1 after a message
  */
 int outfile_finish(struct outfile *o, int err, bool sync);

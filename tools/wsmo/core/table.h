@@ -127,7 +127,7 @@ struct table_desc {
 #define TABLE_COLUMNS	32
 
 /**
- * TABLE() - define a table of these columns
+ * TABLE() - define a table of the columns in the last arguments
  * @var:	name of the variable
  * @kind:	value of "type" in JSON
  *
@@ -149,11 +149,11 @@ void table_list(void) __attribute__((weak));
 
 struct table;
 
-/** table_new() - begin a table on stdout; exits without memory */
+/** table_new() - begin a table on stdout; exits if memory runs out */
 struct table *table_new(const struct table_desc *desc,
 			enum table_format format);
 
-/** table_new_on() - begin a table on @f; exits without memory */
+/** table_new_on() - begin a table on @f; exits if memory runs out */
 struct table *table_new_on(FILE *f, const struct table_desc *desc,
 			   enum table_format format);
 

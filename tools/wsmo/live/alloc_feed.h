@@ -31,7 +31,7 @@ struct alloc_event;
  * @tail:	number of bytes read from the ring
  * @overwritten: the command has damaged the ring
  * @event:	the event read last
- * @stuck_ns:	when the next event was first seen incomplete; 0: it was not
+ * @stuck_ns:	when the next event was first seen incomplete; 0: no such event is waiting
  * @stack:	hashes and numbers of the stacks written so far
  * @room:	number of entries at @stack
  * @stacks:	number of entries used

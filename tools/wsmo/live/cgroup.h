@@ -82,9 +82,9 @@ bool cgroup_swap_forbidden(__u32 pid);
  * @bytes:	how much is to be swapped out
  * @slows:	set to whether a memory.swap.high was found: ask again before more is swapped out
  *
- * It cannot if the cgroup or an ancestor has used up its memory.swap.max. It should not if that
- * would exceed a memory.swap.high: then the kernel makes the processes wait for seconds, again and
- * again. Without the memory controller there is no limit.
+ * False if the cgroup or an ancestor has used up its memory.swap.max. Also false if swapping out
+ * @bytes would exceed a memory.swap.high: then the kernel makes the processes wait for seconds,
+ * again and again. Without the memory controller there is no limit.
  */
 bool cgroup_swap_left(char *path, __u64 bytes, bool *slows);
 

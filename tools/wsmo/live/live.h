@@ -30,7 +30,7 @@ struct live_interval {
  * struct live - the figures of a session
  * @now:	the last interval, its rows sorted by target, window and class
  * @next:	the interval whose records arrive now
- * @held:	do not update @now and the other figures of its moment
+ * @held:	do not update @now and the other figures of the same interval
  * @rss:	resident sizes of the targets in @now
  * @names:	names of the targets, struct wss_name
  * @events:	peaks since reading the stream began

@@ -10,8 +10,8 @@
 #include "procfs.h"
 
 /*
- * Maximum number of mappings written of a target, and of all targets together. Of a target with
- * more, leave out mappings without a name, then the last ones.
+ * Maximum number of mappings written of a target, and of all targets together. If a target has
+ * more, mappings without a name are left out first, then the last mappings.
  */
 #define MAPPER_TARGET	4096
 #define MAPPER_ALL	16384
@@ -22,7 +22,7 @@
  * @targets:	targets by pid
  * @maps:	walk through a target's mappings
  * @written:	number of mappings remembered
- * @left_out:	sum over targets of the maximum number of mappings left out at a time
+ * @left_out:	sum over targets: the maximum number of mappings that one reading left out
  */
 struct mapper {
 	void (*write)(void *data, const struct wsmon_record *rec);

@@ -9,8 +9,8 @@
  * process from exiting. So a helper process makes these system calls. It is started once, and
  * replaced when it waits.
  *
- * While a helper works, it runs or is runnable. A helper that is neither for a second waits: it is
- * abandoned, and the process that it looked at is not asked again.
+ * While a helper works, it runs or is runnable. If a helper is neither for a second, it waits for a
+ * server: it is abandoned, and the process that it looked at is not asked again.
  */
 #ifndef WSMO_PATIENCE_H
 #define WSMO_PATIENCE_H
@@ -64,8 +64,8 @@ struct patient *patient_open(__u32 pid, int dir, const char *name);
 
 /**
  * patient_pread() - read from any offset of a file
- * @ahead:	read at least this many bytes at once, at most 64 KiB; serve reads of them within
- *		PATIENT_FRESH from memory. 0: read only @size bytes, now
+ * @ahead:	read at least this many bytes at once, at most 64 KiB, and keep them for
+ *		PATIENT_FRESH for later reads. 0: read only @size bytes, now
  *
  * Return: as pread(); also -1 with ETIMEDOUT
  */

@@ -45,13 +45,13 @@ bool maps_next(struct maps *m);
  * maps_name() - get the name of the mappings in an area
  * @m:		the walk
  * @area:	the area; index 0 restarts the walk
- * @name:	gets the name, MAPS_NAME bytes; of several mappings the largest one's, and " +N" for
- *		N others; empty without a name
+ * @name:	gets the name, MAPS_NAME bytes; of several mappings the name of the largest, and
+ *		" +N" for N others; empty without a name
  */
 void maps_name(struct maps *m, const struct wsmon_rec_area *area, char *name);
 
 /**
- * maps_unescape() - copy a mapping's name, undoing the escapes of newlines, the only ones in maps
+ * maps_unescape() - copy a mapping's name; undo the escapes of newlines, the only escapes
  * @to: gets the name; as large as @from
  */
 void maps_unescape(char *to, const char *from);
@@ -60,7 +60,7 @@ void maps_unescape(char *to, const char *from);
 void maps_close(struct maps *m);
 
 /**
- * proc_thread() - find a thread of a process that still has its memory
+ * proc_thread() - find a thread that still has the memory of its process
  *
  * Finds the main thread, unless it has exited and other threads live on. In that case maps, smaps
  * etc. are empty in /proc/PID, but not in /proc/TID.
@@ -90,7 +90,8 @@ __u64 proc_hugetlb(__u32 pid, __u64 *shared);
 /**
  * proc_memory() - fill in rss, swap and vsize of a record
  *
- * Unlike VmRSS, rss includes memory of hugetlbfs, and counts each page that KSM merged once.
+ * Unlike VmRSS, rss includes memory of hugetlbfs. If KSM merged a page, each mapping of it counts
+ * as an equal part, an estimate; VmRSS counts each in full.
  * Return: 0, or -1 if the process is gone
  */
 int proc_memory(__u32 pid, struct wsmon_rec_proc *rec);

@@ -68,7 +68,7 @@ struct record_hooks {
  * @quiet:	no progress line; only losses in the closing summary
  * @sizing:	--sizing was given
  * @refaults:	cost of refaults, measured before monitoring for --sizing
- * @refaults_in: number of files with these REFAULT records
+ * @refaults_in: number of files that have these REFAULT records
  * @no_pack:	do not pack snapshots
  * @window_us:	first window of --window; 0 without
  * @session:	the session of the module

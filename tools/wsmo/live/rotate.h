@@ -66,7 +66,7 @@ bool rotate_due(const struct rotation *rot, const struct output *o, __u64 now_ns
  * rotate() - end FILE, and begin the next one with the kept records; then call rotate_begun()
  * @s:		the session, which has the header
  * @stats:	the STATS record that ended the interval; the next file begins with it
- * Return: 0, or -1 after a message without a next file
+ * Return: 0; -1 after a message: there is no next file
  */
 int rotate(struct rotation *rot, struct output *o, const struct session *s,
 	   const struct wsmon_rec_stats *stats);

@@ -126,7 +126,7 @@ int session_take(struct session *s,
 		 void *arg);
 
 /**
- * session_start() - set the attributes, and start by writing the target
+ * session_start() - set the attributes, and write the target, which starts the session
  * @target: pids separated by blanks, or the cgroup of the session
  * Return: 0; 1 if there is no such process; -1 after a message
  */

@@ -57,8 +57,8 @@ struct members {
 /**
  * members_tick() - choose which processes are targets; call it once a second
  *
- * A target has at least a twentieth of the RSS of all processes, and existed at the beginning or
- * for five seconds.
+ * A target has at least a twentieth of the RSS of all processes. It existed when recording began,
+ * or has existed for five seconds.
  */
 void members_tick(struct members *m, const char *cgroup, struct targets *t, struct output *o);
 

@@ -47,7 +47,7 @@ struct callstack {
 
 struct calls;
 
-/** calls_new() - allocate an empty set; exits without memory */
+/** calls_new() - allocate an empty set; exits if memory runs out */
 struct calls *calls_new(void);
 
 /** calls_symbols() - get the symbols of @cs, to name other addresses; @cs owns them */

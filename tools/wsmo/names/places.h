@@ -46,7 +46,7 @@ struct places;
  * places_new() - allocate an empty set
  * @reader: reader of the recording; makes it keep names of areas
  *
- * Return: the set; NULL without random numbers. Exits without memory
+ * Return: the set; NULL if there are no random numbers. Exits if memory runs out
  */
 struct places *places_new(struct wsmon_reader *reader);
 

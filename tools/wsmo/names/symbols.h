@@ -27,7 +27,7 @@ struct symbol {
 
 struct symbols;
 
-/** symbols_new() - allocate an empty set; exits without memory */
+/** symbols_new() - allocate an empty set; exits if memory runs out */
 struct symbols *symbols_new(void);
 
 /**

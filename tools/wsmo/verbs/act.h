@@ -16,7 +16,7 @@
  * @process:	the process
  * @gone:	the process has ended, or is left alone
  * @refused:	the process has a secondary MMU, or another wsmo act acts on it
- * @evidence:	what samples say about its memory
+ * @evidence:	results of the samples of its memory
  * @taken:	memory that rules paged out
  * @region:	the snapshot being received: @nr of @total regions. Their @area is 1 if the area has
  *		gaps, else 0
@@ -53,11 +53,11 @@ struct act_target {
  * @show:	only print the rules
  * @force:	also act on targets with a secondary MMU
  * @refused:	a target with a secondary MMU was left alone
- * @format:	of the output
+ * @format:	format of the output
  * @target:	@nr_targets targets
  * @match:	stretches of memory to act on
  * @stat:	each rule's ACT record, without the text
- * @refaulted:	bytes paged out by each rule that came back
+ * @refaulted:	bytes that each rule paged out and that came back
  * @refaulted_before: sum of @refaulted at the last tick
  * @no_swap:	swap is full
  * @swap_said:	cgroup without swap left that the last message named; malloc()ed
@@ -117,7 +117,7 @@ void act_apply(struct act *a, struct act_target *t);
 /** act_write() - append an ACT record for each rule to the file */
 void act_write(struct act *a);
 
-/** act_print() - print what each rule did */
+/** act_print() - print the totals of each rule */
 void act_print(const struct act *a);
 
 #endif /* WSMO_ACT_H */

@@ -83,8 +83,8 @@ bool goals_allow(const struct act_goals *g);
  * @max_pressure: maximum memory pressure ("some" of PSI), 0 to 1
  * @psi:	file with the pressure, malloc()ed; NULL: the machine's pressure
  * @available_below: reclaim while less memory is available; 0: not set
- * @pressure_above: reclaim while the pressure is greater, too; negative: not set. With neither set,
- *		always reclaim
+ * @pressure_above: also reclaim while the pressure is greater; negative: not set. If neither is
+ *		set, always reclaim
  * @goals:	goals, which bound the rate of reclaim and stop it
  * @has_psi:	PSI is available
  * @blind:	PSI was available at the start, but cannot be read now: no reclaim
@@ -96,7 +96,7 @@ bool goals_allow(const struct act_goals *g);
  * @stall_us:	PSI's total at the last tick
  * @pressure:	pressure between the last two ticks; negative: unknown
  * @refaults:	pages per second that came back between the last two ticks
- * @wanted:	@available_below and @pressure_above allow reclaim
+ * @wanted:	@available_below or @pressure_above allows reclaim
  * @pause_ns:	when the pause of reclaim ends; 0: no pause
  * @backoff_ns:	length of the next pause
  * @pauses:	number of pauses so far

@@ -3,9 +3,9 @@
  * act_match.h - evidence: samples of each range of a target's memory, and the rules that fit a
  * range
  *
- * A snapshot has only two samples of a region. So samples of several snapshots are counted until
- * one contradicts them, and a rule can require a confidence that memory is cold. Evidence belongs
- * to addresses, as the module splits and merges regions between snapshots.
+ * A snapshot has only two samples of a region. So samples of several snapshots are counted until a
+ * sample contradicts them, and a rule can require a confidence that memory is cold. Evidence
+ * belongs to addresses, because the module splits and merges regions between snapshots.
  *
  * The functions use no files and no clock.
  */
@@ -76,7 +76,7 @@ struct share {
  *		found accessed count
  * @region:	the regions; @area is nonzero if the region's area has gaps
  * @scheme:	the rules; rules about cold memory may be applied again after an access
- * Return: 0, or -1 without memory
+ * Return: 0, or -1 if memory ran out
  */
 int evidence_update(struct evidence *e, const struct act_scheme *scheme,
 		    const struct wsmon_region_entry *region, size_t nr,
@@ -140,7 +140,7 @@ struct match {
  * act_match() - find the stretches to act on
  * @classes:	classes that may be acted on: bit n is class n
  * @retry_ns:	after this time, or after an access, a rule may be applied to the same memory again
- * Return: 0, or -1 without memory
+ * Return: 0, or -1 if memory ran out
  */
 int act_match(struct match *m, const struct act_scheme *scheme,
 	      const struct evidence *e, __u32 classes, __u64 now,

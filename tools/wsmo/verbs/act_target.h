@@ -99,7 +99,7 @@ void process_close(struct act_process *p);
 /**
  * process_rest() - close the page tables of a process until they are read again
  *
- * Each open file has a reader (patience.h), and there are fewer readers than processes.
+ * Each open file has a helper process (patience.h), and there are fewer helpers than processes.
  */
 void process_rest(struct act_process *p);
 

@@ -245,7 +245,7 @@ enum { MEM_CLASSES, MEM_FILES, MEM_PROCESSES, MEM_TOTAL, MEM_TEXT, MEM_NR_TABLES
  * @format:	format of tables
  * @picture:	the picture; file is NULL without
  * @pages:	dump pages; with @frames, one page a line with its frame
- * @growth_ns:	how long to watch the growth of rows; 0: not
+ * @growth_ns:	how long to watch the growth of rows; 0: do not
  * @seen:	page frames counted so far
  * @use:	memory in use
  * @now:	memory in use by the process being read; NULL: unknown

@@ -106,8 +106,8 @@ struct top_event {
  * @read_ns:	when the table was made; 0: no figures yet
  * @series:	struct top_series
  * @targets:	number of processes or cgroups, before the filter
- * @left_out:	number of cgroups left out at the last event about it
- * @refused:	number of cgroups that could not be watched at the last event about it
+ * @left_out:	number of cgroups left out at the last event about them
+ * @refused:	number of cgroups that could not be watched at the last event about them
  * @guests:	an event about virtual machines was shown
  * @rows:	the table: @nr_rows rows
  * @shown_us:	window of the table; 0: none

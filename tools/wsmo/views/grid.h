@@ -57,7 +57,7 @@ struct heatmap_cell {
  * @from_ns:	left edge, on the clock of the recording
  * @to_ns:	right edge
  * @page_size:	bytes of a page; a line stands for at least one page
- * @ranges:	mapped ranges; their @offset is the bytes of the section below the range
+ * @ranges:	mapped ranges; their @offset: bytes of the same section below the range
  * @sections:	@nr_sections sections, lowest address first
  * @unfolded:	number of large gaps that no line shows
  * @columns:	cells from left to right
@@ -143,7 +143,7 @@ struct maps {
 	__u64 to_ns;
 };
 
-/** maps_new() - begin the first reading; @options must stay valid. Exits without memory */
+/** maps_new() - begin the first reading; @options must stay valid. Exits if memory runs out */
 struct maps *maps_new(struct report *rp, const struct maps_options *options);
 
 /** maps_scan() - take a record in the first reading: note the mapped ranges and times */
@@ -154,7 +154,7 @@ void maps_scan(struct maps *m, const struct report *rp,
 size_t maps_scanned(struct maps *m, const struct report *rp);
 
 /**
- * maps_layout() - lay out each map; exits without memory
+ * maps_layout() - lay out each map; exits if memory runs out
  * @columns:	cells from left to right
  * @lines:	maximum number of lines, at least 3
  * @fine:	cells in a line

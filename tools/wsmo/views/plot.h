@@ -66,8 +66,8 @@ void plot_printf(struct plot *p, const char *fmt, ...)
 const char *plot_text(char *buf, const char *text);
 
 /**
- * plot_name() - quote a text, as plot_text() does; cut a longer one after @chars characters, with
- * "~"
+ * plot_name() - quote a text, as plot_text() does; cut a text of more than @chars characters, with
+ * "~" at the end
  */
 const char *plot_name(char *buf, const char *text, size_t chars);
 
@@ -96,7 +96,7 @@ double plot_size_unit(double max, const char **name);
  * plot_lines() - plot the data defined so far, as lines.gp says
  * @lines:	number of lines
  * @dots:	style of the points of the lines, or ""
- * @others:	number of lines beside these
+ * @others:	number of other lines in the picture
  */
 void plot_lines(struct plot *p, size_t lines, const char *dots, size_t others);
 

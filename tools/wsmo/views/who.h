@@ -17,7 +17,7 @@ enum who_by { WHO_BY_ALL, WHO_BY_FUNCTION, WHO_BY_THREAD, WHO_BY_OBJECT, WHO_BY_
 
 struct who;
 
-/** who_new() - allocate an empty set; exits without memory */
+/** who_new() - allocate an empty set; exits if memory runs out */
 struct who *who_new(void);
 
 /**
@@ -28,7 +28,7 @@ struct who *who_new(void);
 void who_record(struct who *w, const struct filter *filter, bool first,
 		const struct wsmon_record *rec);
 
-/** who_sum_up() - add up records that are equal by the keys of @by; sort them. Call it once */
+/** who_sum_up() - add up records with equal keys of @by, and sort the sums. Call it once */
 void who_sum_up(struct who *w, enum who_by by);
 
 /**
@@ -86,7 +86,7 @@ struct who_map {
  * @threads:	maximum number of threads, at least 1
  * @objects:	maximum number of objects, at least 1
  *
- * Memory with one name in several processes is one object. Exits without memory.
+ * Memory with one name in several processes is one object. Exits if memory runs out.
  */
 void who_map_make(struct who_map *m, const struct who *w, size_t threads, size_t objects);
 
