@@ -177,7 +177,7 @@ def of_a_cgroup():
             assert r.stderr.count("2 virtual machines") == 1, r
             assert "test/below* " in wsmo("top", "--all", "--repeat=1").stdout
             r = wsmo("record", "-q", "--cgroup", "test", "-d", "3", "-o", FILE)
-            assert "1 virtual machine: what only its guest accesses reads as idle (/test)" in r.stderr, r
+            assert "1 virtual machine: memory that only its guest accesses reads as idle (/test)" in r.stderr, r
             sizes = [x for x in map(json.loads, wsmo("report", "wss", "--json", "-i", FILE).stdout.splitlines())
                      if x["type"] == "wss" and x["class"] == "all"]
             assert sizes and all(x["low"] < SIZE * MIB / 2 and SIZE * MIB <= x["high"] for x in sizes), sizes

@@ -79,7 +79,7 @@ def test_verdict(d):
     same, more, noisy = [100 * MIB, 102 * MIB] * 30, [110 * MIB, 112 * MIB] * 30, [90 * MIB, 150 * MIB] * 4
     for a, b, words in ((same, more, "B surely uses 10.0 MiB (10 %) more than A."),
                         (more, same, "B surely uses 10.0 MiB (9 %) less than A."),
-                        (same, noisy, "No difference is certain: B uses 19.0 MiB (19 %) more than A, give or take "),
+                        (same, noisy, "No difference is certain: B uses 19.0 MiB (19 %) more than A, +/- "),
                         ([MIB] * 40, [MIB] * 40, "B uses as much as A."),
                         ([MIB], [MIB], "Too short to tell whether B uses more than A.")):
         res = run("diff", d.write("a", recording(a)), d.write("b", recording(b)))
@@ -88,7 +88,7 @@ def test_verdict(d):
            res.stderr)
     res = run("diff", d.path("a"), d.write("b", recording(same, comm=b"idle\x1b")))
     lines = res.stdout.decode().splitlines()
-    ok(b"A is of sized, B of idle\\033: not the same program" in res.stderr and
+    ok(b"A is a recording of sized, B of idle\\033: not the same program" in res.stderr and
        lines[1].startswith("A: %s, sized, of 20" % d.path("a")) and lines[1].endswith(", 1 s") and
        lines[2].startswith("B: %s, idle\\033, of 20" % d.path("b")) and lines[2].endswith(", 1m00s"),
        "names, programs, dates, lengths", lines, res.stderr)

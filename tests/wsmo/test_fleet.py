@@ -169,7 +169,7 @@ def test_costs(d):
 def test_refused():
     for args, word in ((("--cgroups", "/"), "--live"), (("--live", "--at-once", "3"), "--cgroups"),
                        (("--live", "--cgroup", "/a", "--cgroups", "/"), "only one"),
-                       (("--live", "--cgroups", ""), "not empty"),
+                       (("--live", "--cgroups", ""), "is empty"),
                        (("--live", "--cgroups", "/" + 1000 * " "), "too long"),
                        (("--live", "--cgroups", "/", "-p", "1"), "none of -i"),
                        (("--live", "--cgroups", "/", "--time", "1,2"), "none of -i"),

@@ -113,13 +113,13 @@ def test_links():
         os.mkfifo(d.path("out", "x"))
         os.chown(d.path("out", "x"), NOBODY, NOBODY)
         reader = os.open(d.path("out", "x"), os.O_RDONLY | os.O_NONBLOCK)
-        refused(d, "x", "somebody else's pipe")
+        refused(d, "x", "another user's pipe")
         os.close(reader)
         os.unlink(d.path("out", "x"))
         d.write("out/x", b"precious")
         os.chown(d.path("out", "x"), NOBODY, NOBODY)
         os.chmod(d.path("out"), 0o1777)
-        refused(d, "x", "somebody else's", True)
+        refused(d, "x", "another user owns it", True)
         os.unlink(d.path("out", "x"))
     for env, status in ({}, 1), ({"SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)}, 0):
         with fake() as (d, m):
@@ -203,7 +203,7 @@ def test_limits():
     size = 96 << 10
     with fake(script=player()) as (d, m):
         res = run(*args(d, m, "-q", "--no-stacks", "-p", str(os.getpid())), preexec_fn=limit(size))
-        ok(res.returncode == 1 and b"File too large; recording ends, the 96.0 KiB before were saved" in res.stderr and
+        ok(res.returncode == 1 and b"File too large; recording ends, the 96.0 KiB before it were saved" in res.stderr and
            os.path.getsize(d.path("data")) == size and
            run("report", "wss", "-i", d.path("data")).returncode == 0, "record with ulimit -f", res)
     with fake(script=player(20)) as (d, m):
@@ -244,7 +244,7 @@ def test_foreign():
             d.write("data", r.header(1))
             d.write(name, b"precious")
             res = run(*args(d, m, "-q", "--no-stacks", *options, "-p", str(os.getpid())))
-            ok(res.returncode == 1 and (d.path(name) + " is no recording of yours").encode() in res.stderr and
+            ok(res.returncode == 1 and (d.path(name) + " is not a recording of yours").encode() in res.stderr and
                not m.targets and d.read(name) == b"precious", "%s: %s stays" % (" ".join(options), name), res)
     with fake(script=player(20)) as (d, m):
         d.write("data.2", r.header(1))

@@ -251,7 +251,7 @@ def test_refused():
     for verb in ("record",), ("top",), ("act", "-s", "reclaim"):
         refused(*verb, "--all", "--cgroup", "/x", word="only one of --cgroup and --all")
         refused(*verb, "--all", "-p", "1", word="neither -p nor a command")
-    refused("record", "--cgroup", "", word="not empty")
+    refused("record", "--cgroup", "", word="is empty")
     refused("record", "--cgroup", "/x" * 2000, word="too long")
     for pid in ("", "x", "0", "-1", "1,", "1,,2", "12 abc",
                 "4294967296", "9" * 400):

@@ -139,8 +139,8 @@ def test_restores():
         wait_for(lambda: c.high() != "max")
         d.write("memory.high", b"123\n")
         out, err = p.communicate()
-        ok(p.returncode == 1 and c.high() == "123" and b"changed by somebody else" in err and
-           b"it was max" in err, "what somebody else set stays", err, c.high())
+        ok(p.returncode == 1 and c.high() == "123" and b"changed by another program" in err and
+           b"the old value was max" in err, "what somebody else set stays", err, c.high())
     with fake() as (d, c):
         p = start(d)
         wait_for(lambda: c.high() != "max")
@@ -200,7 +200,7 @@ def test_forgotten():
         next(steps)
         ok(c.high() == str(LIMIT + KERNEL), "all are killed: the limit stays", c.high())
         res = restore(d)
-        ok(res.returncode == 0 and c.high() == "max" and (d.name + "/memory.high: %d was left of a run that was killed; "
+        ok(res.returncode == 0 and c.high() == "max" and (d.name + "/memory.high: a run that was killed left %d; "
            "restored to max" % (LIMIT + KERNEL)).encode() in res.stderr, "sizing --restore", res, c.high())
         ok(not restore(d).stderr, "  once")
     with fake() as (d, c):
@@ -260,7 +260,7 @@ def test_refuses():
             ok(res.returncode == status and word in res.stderr.decode() and c.high() == "max" and not res.stdout,
                "refused: " + name, res)
         refused("without a terminal", 2, "--yes", *args(d))
-        refused("less than is used within a second", 1, "would stop it", *args(d, "--yes", limit=3 * MIB))
+        refused("less than is used within a second", 1, "would stop the processes", *args(d, "--yes", limit=3 * MIB))
         for name, least, has in ("one", 30, 50), ("two", 12, 50), ("three", 99, 1):
             os.mkdir(d.path(name))
             d.write(name + "/memory.min", b"%d\n" % (least * MIB))
@@ -293,5 +293,5 @@ def test_refuses():
             return skip("without swap", "there is swap")
     with fake(anon=60 * MIB) as (d, c):
         res = run(*args(d, "--yes"))
-        ok(res.returncode == 1 and b"there is no swap for the 20.0 MiB" in res.stderr and c.high() == "max",
+        ok(res.returncode == 1 and b"there is no swap for 20.0 MiB" in res.stderr and c.high() == "max",
            "refused: anonymous memory without swap", res)

@@ -271,4 +271,4 @@ def test_locked():
             res = run(*argv[:pids], "%d,%d" % (held.pid, v.pid), *argv[pids + 1:], timeout=60)
             ok(res.returncode == 0 and mapped(v, (0.5, 1)) == 0, "a target whose mmap lock is held holds up nothing",
                res, mapped(v))
-            ok(res.stderr.count(b"process %d does not let" % held.pid) == 1, "  that is said once", res.stderr)
+            ok(res.stderr.count(b"memory of process %d cannot be read" % held.pid) == 1, "  that is said once", res.stderr)

@@ -295,5 +295,5 @@ def test_often_behind():
             module.send(r.end(now(), 0))
         m.script = play
         res = run(*args(d, m, v, "4K null null 5% 500ms null stat"))
-        ok(res.returncode == 0 and res.stderr.count(b"s behind: does nothing") == 1 and
+        ok(res.returncode == 0 and res.stderr.count(b"s behind: no actions") == 1 and
            b"was behind 3 times" in res.stderr, "often behind: that is said once", res.stderr)

@@ -71,7 +71,7 @@ min_sz max_sz min_acc max_acc min_age max_age action
             (freq + b"4K null 9 5 5s null pageout", ":2:11", "max-freq is less than min-freq"),
             (damon + b"4K null 5x 5 5s null pageout", ":2:9", "min_acc '5x' is not a rate"),
             (damon + b"4K null", ":2:8", "min_acc is missing; a rule is: min_sz"),
-            (b"4K null null 5 5s null pageout", ":1:14", "of a scheme for DAMON name the columns"),
+            (b"4K null null 5 5s null pageout", ":1:14", "above the rules of a DAMON scheme put its column names"),
             (freq, "", "has no rules"),
             (b"4K null null 5% 5s 4s pageout", ":1:20", "max-age is less"),
             (b"4K null null 5% 5s null " + 90 * b"x", ":1:25", "too long"),

@@ -193,7 +193,7 @@ def test_hostile():
                         os.path.join(HERE, "programs", "hostile_alloc.c")], check=True)
         for way, sampled, words in (
                 ("seccomp", 1000, b""), ("tail", 1000, b""), ("shrink", 1000, b""), ("hole", 900, b""),
-                ("head", 0, b"overwrote the memory"), ("events", 0, b"LOST"),
+                ("head", 0, b"overwrote the buffer"), ("events", 0, b"LOST"),
                 ("close", 0, b"allocations are not recorded: the descriptor")):
             with fake(interval=0.2) as (d, m):
                 more = ("/bin/echo", "ran") if way == "close" else ()

@@ -227,9 +227,9 @@ def test_older():
 
     with fake(script=lambda m, pids: play(d)(m, pids)) as (d, m):
         res = run(*args(d, m, "--no-stacks", "-p", str(os.getpid()), "--rotate", "5s", "--keep", "1"))
-        ok(res.returncode == 1 and b"data.1 is no recording of yours" in res.stderr and
+        ok(res.returncode == 1 and b"data.1 is not a recording of yours" in res.stderr and
            b"rotated" not in res.stderr and
            lines(d.path("data"))[-1]["reason"] == "rotated", "a file that cannot be renamed", res)
     with fake(script=player(20)) as (_, m):
         res = run("record", "--debugfs", m.dir.name, "-o", "/dev/full", "--rotate", "5s", "-p", str(os.getpid()))
-        ok(res.returncode == 1 and b"not a plain file" in res.stderr, "a device", res)
+        ok(res.returncode == 1 and b"not a regular file" in res.stderr, "a device", res)

@@ -266,7 +266,7 @@ def test_locked():
             module.close()
             got = [decode(body)[1] for kind, _, body in r.parse(debug.read("f")) if kind == r.MAPPING]
         ok(late.is_alive() and not res.returncode, "a mmap lock that is held does not hold up the recorder", res)
-        ok(res.stderr.count(b"\n") == 1 and b"process %d does not let" % held.pid in res.stderr, "  that is said once",
+        ok(res.stderr.count(b"\n") == 1 and b"memory of process %d cannot be read" % held.pid in res.stderr, "  that is said once",
            res.stderr)
         # from Linux 6.17 on maps needs no mmap lock
         ok({(p.pid, b"[stack]"), (p.pid, b"[heap]")} <= {(what[0], what[5]) for what in got},

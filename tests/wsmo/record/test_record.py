@@ -105,11 +105,11 @@ def test_windows():
            "it begins with what refaults take", lines[:3])
         ok(all(16 <= x["refaults"] <= 1024 and x["text"] and 0 < x["median_ns"] < 10**9 and
                0 < x["mean_ns"] < 10**9 and x["half_ns"] < x["mean_ns"] if x["refaults"] else
-               ("a refault %s takes was not measured: %s" % (("from swap", "of a file")[kind], x["text"])).encode()
+               ("the time of a refault %s was not measured: %s" % (("from swap", "of a file")[kind], x["text"])).encode()
                in res.stderr for kind, x in found.items()), "measured, or it says why not", found, res.stderr)
         for kind, x in found.items():
             if not x["refaults"]:
-                skip("what a refault %s takes" % ("from swap", "of a file")[kind], x["text"])
+                skip("the time of a refault %s" % ("from swap", "of a file")[kind], x["text"])
         with open("/proc/swaps") as f:
             swap = len(f.readlines()) > 1
         ok(swap or found[0]["text"] == "there is no swap", "swap, if there is any", found[0])
@@ -307,7 +307,7 @@ def test_who():
 
 def test_children():
     old = ATTRS.replace("follow=0\n", "")
-    said = b"wsmo: this module does not follow children: they are not recorded; load a newer one, " \
+    said = b"wsmo: this module does not follow children: they are not recorded; load a newer module, " \
         b"or use --no-children\n"
     for options, attrs, want, err in (((), ATTRS, "follow=1\n", b""),
                                       (("--no-children",), ATTRS, "follow=0\n", b""),

@@ -13,7 +13,7 @@ from command import Directory, golden, ok, parsed, run
 SEC = samples.SEC
 MIB = samples.MIB
 T0 = samples.T0
-UNSEEN = b"Not in the total, only in its upper end: what 3 processes accessed in the interval in which they ended.\n"
+UNSEEN = b"Not in the total, only in its upper end: memory that 3 processes accessed in the interval in which they ended.\n"
 
 
 def lines(*args, data=None):
@@ -154,7 +154,7 @@ def test_cgroup(accept=False):
            b"a cgroup was recorded, as a whole: for '%s'" % view.encode() in res.stderr,
            "%s says that it needs processes" % view, res)
     res = run("report", "peaks", "-i", "-", stdin=data)
-    ok(res.returncode == 0 and not res.stdout and b"no marks; peaks are found of proc" in res.stderr,
+    ok(res.returncode == 0 and not res.stdout and b"no marks and no peaks: peaks are found only for proc" in res.stderr,
        "and peaks", res)
     long = samples.cgroup(seconds=30, windows=(1, 2, 4, 8))
     rows = lines("curve", data=long)

@@ -12,7 +12,7 @@ from command import Directory, golden, ok, plotted, run
 from recorder import STACKED, Program, fake, peaks, record
 
 SEC = 10**9
-NO_NAMES = b"wsmo: no names from 1 file not there, or not as recorded: /nowhere/server\n"
+NO_NAMES = b"wsmo: no names from 1 file, missing or not as recorded: /nowhere/server\n"
 
 
 def report(*args, data=None):

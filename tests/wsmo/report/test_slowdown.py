@@ -49,7 +49,7 @@ def test_not_measured():
     ok(b"--refault-cost" in res.stderr and b"enough" not in res.stdout, "--max-slowdown needs a cost", res)
     data = recording(random_use, first=NO_SWAP + FILE_RECORD)
     ok(every(x["slowdown"] is None for x in lines("sizing", data)) and
-       b"from swap takes was not measured: there is no swap. See --refault-cost." in text(data).stdout,
+       b"from swap was not measured: there is no swap. See --refault-cost." in text(data).stdout,
        "anonymous memory without swap", text(data).stdout)
     got = lines("sizing", data, "--refault-cost", "0.2ms", "--limit", "30M")[0]
     ok(abs(got["slowdown"] / got["refaults_per_s"] - 2e-4) < 1e-6, "--refault-cost is for all", got)
@@ -101,7 +101,7 @@ def test_read_around():
     around = lines("sizing", data, "--limit", "%d,%d" % (marked["limit"] - 0.5 * MIB, marked["limit"]))
     ok(around[0]["refaults_high_per_s"] > 300 >= around[1]["refaults_high_per_s"], "the knee has room for it",
        marked, around)
-    ok(b"40 % of a limit's pages of files are read around others." in text(data).stdout, "the text", text(data))
+    ok(b"40 % of the file pages under a limit are read around accessed pages." in text(data).stdout, "the text", text(data))
     got = lines("sizing", recording(random_use, first=r.refault(0, 1, 10**6, unmapped=2), files=files), "--limit",
                 "40M")[0]
     ok(got["refaults_per_s"] == at(40 * MIB, 0)["refaults_per_s"], "more than all is no share", got)

@@ -261,11 +261,11 @@ static const char *open_named(struct outfile *o, mode_t mode)
 	else if (S_ISDIR(st.st_mode))
 		why = "a directory; name a file";
 	else if (outfile_foreign(o->dir, &st))
-		why = "it is somebody else's, in a directory that others can write to";
+		why = "another user owns it, in a directory that others can write to";
 	else if (S_ISREG(st.st_mode))
 		why = open_another(o, mode, &st, found);
 	else if (S_ISFIFO(st.st_mode) && is_others(&st))
-		why = "somebody else's pipe, who would read the output; if that is wanted: -o - >PIPE";
+		why = "another user's pipe: that user would read the output; to allow it: -o - >PIPE";
 	else if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))
 		why = open_found(o, found);
 	else
@@ -411,7 +411,7 @@ static bool is_recording(const char *file)
 int outfile_begin(const char *path)
 {
 	if (is_recording(path)) {
-		msg("%s: a recording, which stays; name another file with -o", path);
+		msg("%s: a recording, which is not overwritten; name another file with -o", path);
 		return -1;
 	}
 	if (outfile_open(&output, path, 0666))

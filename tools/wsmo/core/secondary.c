@@ -30,7 +30,7 @@ const char *secondary_text(char *buf, __u32 pid, const char *comm)
 
 	snprintf(name, sizeof(name), "%.*s", WSMON_COMM_LEN, comm);
 	snprintf(buf, SECONDARY_TEXT,
-		 "%u %s has a secondary MMU: what only its guest or a device accesses reads as idle",
+		 "%u %s has a secondary MMU: memory that only its guest or a device accesses reads as idle",
 		 pid, text_clean(clean, sizeof(clean), name));
 	return buf;
 }

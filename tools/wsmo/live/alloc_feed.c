@@ -151,7 +151,7 @@ static bool library(char *path, size_t size)
 				return true;
 		}
 	}
-	msg("no libwsmo-alloc.so in ../lib/wsmo, seen from wsmo: it is installed with it");
+	msg("there is no libwsmo-alloc.so in ../lib/wsmo, relative to the directory of wsmo; both are installed together");
 	return false;
 }
 
@@ -409,7 +409,7 @@ void feed_report(const struct feed *f, bool quiet)
 	if (!f->ring)
 		return;
 	if (f->overwritten)
-		msg("the command overwrote the memory for allocations: what followed was not recorded");
+		msg("the command overwrote the buffer for allocations: later allocations were not recorded");
 	if (f->lost)
 		msg("LOST %llu events of allocations: 'report alloc' shows too little or too much; sample less often with --alloc=BYTES",
 		    f->lost);

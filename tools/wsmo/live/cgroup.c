@@ -109,7 +109,7 @@ void cgroup_option(struct argp_state *state, char *arg, const struct option_desc
 	if (*path)
 		usage_error(state, "only one of --cgroup and --all");
 	if (arg && !*arg)
-		usage_error(state, "the path of a cgroup is not empty");
+		usage_error(state, "the path of the cgroup is empty");
 	*path = cgroup_path(arg ? arg : "");
 	/* the module takes texts of up to 4096 bytes, with attributes */
 	if (cgroup_put(NULL, *path) > 3072)
@@ -490,7 +490,7 @@ bool guests_text(char *buf, size_t size, const char *cgroup)
 {
 	size_t n = guests_of(cgroup);
 
-	snprintf(buf, size, "%zu virtual machine%s: what only %s reads as idle (%s)", n,
+	snprintf(buf, size, "%zu virtual machine%s: memory that only %s reads as idle (%s)", n,
 		 n == 1 ? "" : "s", n == 1 ? "its guest accesses" : "their guests access", cgroup);
 	return n;
 }

@@ -129,7 +129,7 @@ static int is_there(const struct output *o, unsigned int n, __u64 *bytes)
 		*bytes = st.st_size;
 	if (good)
 		return 1;
-	msg("%.*s%s is no recording of yours: it stays; name another file with -o",
+	msg("%.*s%s is not a recording of yours, and is kept; name another file with -o",
 	    (int)(strlen(o->name) - strlen(o->file.base)), o->name, name);
 	return -1;
 }

@@ -273,7 +273,7 @@ static void note_silent(__u32 pid)
 	if (!pid)
 		return;
 	if (!nr_silent)
-		msg("process %u does not let its memory be looked at, perhaps because it waits for a file system that does not answer: it is left out, and others like it",
+		msg("the memory of process %u cannot be read, perhaps because it waits for a file system that does not answer: this process and others like it are left out",
 		    pid);
 	while (i < nr_silent && silent[i].pid != pid)
 		i++;

@@ -33,12 +33,12 @@ static void set_follow(void *to, const struct option_desc *o, __u64 follow)
 }
 
 static const struct option_desc options[] = {
-	{ "output", 'o', "FILE", "Record to FILE (wsmon.data); rename an old one", OPT_TEXT,
+	{ "output", 'o', "FILE", "Record to FILE (wsmon.data); rename an older file", OPT_TEXT,
 	  OPT_AT(struct record, file) },
 	{ "quiet", 'q', NULL, "Print only errors and losses", OPT_FLAG, OPT_AT(struct record, quiet) },
 	{ "mark-at", 0, "TIME,...", "Set marks at these times, as 'wsmo mark' does", OPT_CALL,
 	  OPT_AT(struct record, marks), .call = marks_parse },
-	{ "alloc", 0, "BYTES", "Sample who allocates what, each BYTES (512K)", OPT_SIZE,
+	{ "alloc", 0, "BYTES", "Sample allocations, one each BYTES (512K)", OPT_SIZE,
 	  OPT_AT(struct record, feed.rate), 1, FEED_RATE_MAX, .optional = true, .otherwise = FEED_RATE },
 	{ "--no-children, --no-stacks", .help = "Do not monitor children; take no call stacks",
 	  .kind = OPT_DOC },
@@ -104,7 +104,7 @@ static void report(const struct record *r)
 	    units_size(bytes, r->output.bytes), units_time(time, ran),
 	    outfile_is_stdout(r->file) ? "standard output" : r->file);
 	if (r->rotation.files)
-		msg("it was rotated %llu times: %s.1 is the file before", r->rotation.files, r->file);
+		msg("the recording was rotated %llu times: %s.1 is the previous file", r->rotation.files, r->file);
 	if (st->rec.size && ran)
 		msg("monitoring took %.2f %% of one CPU; %llu rounds, %llu late; longest lock hold %s",
 		    100.0 * (st->cpu_ns + st->remote_ns) / ran, st->rounds, st->late_rounds,
@@ -129,7 +129,7 @@ static void check(struct argp_state *state, void *to)
 	rotate_check(state, &r->rotation);
 	/* a later file would not have the allocations before its start */
 	if (r->feed.rate && rotates(&r->rotation))
-		usage_error(state, "--alloc needs one file: not --rotate");
+		usage_error(state, "--alloc writes one file: leave out --rotate");
 	if (rotates(&r->rotation) && !r->rotation.keep)
 		r->rotation.keep = 9;
 	r->child.to_stderr = outfile_is_stdout(r->file);

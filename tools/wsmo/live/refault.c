@@ -306,7 +306,7 @@ static void summarise(struct samples *s, struct wsmon_rec_refault *rec, char *te
 	size_t i, k;
 
 	if (!s->done) {
-		snprintf(text, REFAULT_NAME, "what measures it was killed");
+		snprintf(text, REFAULT_NAME, "the measuring process was killed");
 		return;
 	}
 	if (s->nr < SAMPLES_MIN) {
@@ -583,7 +583,7 @@ void refaults_measure(struct refaults *r, const struct pids *pids)
 			continue;
 		if (err)
 			snprintf(text[i], REFAULT_NAME, "no memory cgroup can be made: %s",
-				 err == ENOENT ? "no memory controller, or not enabled for all" :
+				 err == ENOENT ? "no memory controller, or it is not enabled for all cgroups" :
 				 strerror(abs(err)));
 		else
 			summarise(&s[i], &r->rec[i], text[i], names[i]);
@@ -609,6 +609,6 @@ void refaults_report(const struct refaults *r)
 			    units_time(mean, rec->mean_ns),
 			    units_time(half, rec->half_ns), r->text[i]);
 		else
-			msg("what a refault %s takes was not measured: %s", kinds[i], r->text[i]);
+			msg("the time of a refault %s was not measured: %s", kinds[i], r->text[i]);
 	}
 }

@@ -53,10 +53,10 @@ const struct option_desc rotate_options[] = {
 void rotate_check(struct argp_state *state, const struct rotation *rot)
 {
 	if (rot->keep && !rotates(rot))
-		usage_error(state, "--keep is for --rotate");
+		usage_error(state, "--keep needs --rotate");
 	/* leave room for an old file */
 	if (rot->every_bytes > rot->max_bytes / 3 && rot->max_bytes)
-		usage_error(state, "--max-size is at least three times that of --rotate");
+		usage_error(state, "--max-size must be at least three times the size of --rotate");
 }
 
 static struct kept *find(struct rotation *rot, __u32 pid)

@@ -62,7 +62,7 @@ void record_follow(struct record *r, bool follow, const char *option)
 
 	set->option = option;
 	strcpy(set->value, follow ? "1" : "0");
-	set->missing = follow ? "this module does not follow children: they are not recorded; load a newer one, or use --no-children" :
+	set->missing = follow ? "this module does not follow children: they are not recorded; load a newer module, or use --no-children" :
 				"";
 }
 
@@ -137,7 +137,7 @@ const struct option_desc record_attr_options[] = {
 	{ "window", 0, "TIME,...", "How far back an access counts; up to 8 windows", CALL(windows, "window_us") },
 	{ "max-regions", 0, "N", "Max. regions of all processes", OPT_COUNT, NUMBER("max_regions"), .min = 1, .max = REGIONS_MAX },
 	{ "cpu", 0, "PERCENT", "Max. CPU time for monitoring, of one CPU", OPT_PERMILLE, NUMBER("cpu_permille") },
-	{ "precision", 0, "PERCENT", "Half-width wanted; spend no more than it takes", OPT_PRECISION, NUMBER("precision") },
+	{ "precision", 0, "PERCENT", "Half-width to reach, at the lowest cost", OPT_PRECISION, NUMBER("precision") },
 	/* wsmo-record(1) describes these */
 	{ "sample", 0, "TIME", NULL, INTERVAL("sample_us") },
 	{ "update", 0, "TIME", NULL, INTERVAL("update_us") },
@@ -198,11 +198,11 @@ void record_check(struct argp_state *state, void *to)
 	if (r->cmd && r->pids.nr)
 		usage_error(state, "either -p or a command, not both");
 	if (r->child.user && !r->cmd)
-		usage_error(state, "--user is for a command: it says who runs it");
+		usage_error(state, "--user needs a command, which runs as this user");
 	if (r->child.user && identity_get(&user, r->child.user))
 		usage_error(state, "there is no user '%s'", r->child.user);
 	if (r->feed.rate && !r->cmd)
-		usage_error(state, "--alloc is for a command: it is loaded into it when it starts");
+		usage_error(state, "--alloc needs a command: the command loads a library when it starts");
 	if (r->session.cgroup && (r->cmd || r->pids.nr))
 		usage_error(state, "--cgroup and --all name the processes: neither -p nor a command");
 	if (!r->cmd && !r->pids.nr && !r->session.cgroup && !r->optional)
@@ -210,7 +210,7 @@ void record_check(struct argp_state *state, void *to)
 	/* only targets have stacks, and the processes of a cgroup are no targets */
 	r->stacks.wanted &= !r->session.cgroup;
 	if (r->who && r->session.cgroup)
-		usage_error(state, "--who needs processes: it cannot do all of a cgroup");
+		usage_error(state, "--who needs processes: it cannot sample a cgroup");
 }
 
 /* Marks at given times: --mark-at */
@@ -582,7 +582,7 @@ static bool write_failed(struct record *r)
 	output_flush(&r->output);
 	if (!r->output.error)
 		return false;
-	snprintf(saved, sizeof(saved), "the %s before were saved", units_size(bytes, r->output.bytes));
+	snprintf(saved, sizeof(saved), "the %s before it were saved", units_size(bytes, r->output.bytes));
 	if (r->output.error != -ECANCELED)
 		msg("%s: %s; recording ends, %s", r->output.name, strerror(-r->output.error),
 		    r->output.bytes ? saved : "nothing was saved");
@@ -837,7 +837,7 @@ static int begin(struct record *r)
 	    (r->file && output_open(&r->output, r->file, r->rotation.keep)))
 		return WSMO_FAILURE;
 	if (rotates(&r->rotation) && r->output.file.dir < 0) {
-		msg("%s: not a plain file: --rotate cannot rename it", r->file);
+		msg("%s: not a regular file: --rotate cannot rename it", r->file);
 		return WSMO_FAILURE;
 	}
 	err = record_start(r);

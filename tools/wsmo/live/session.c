@@ -312,7 +312,7 @@ static void session_refused(const char *text)
 		    units_time(time, sample * NSEC_PER_USEC), units_time(least, WSMON_DEFAULT_AGGR_US * NSEC_PER_USEC));
 		return;
 	}
-	msg("the module refuses an option: a value out of range, or at odds with another (%.*s)",
+	msg("the module refuses an option: a value out of range, or it contradicts another option (%.*s)",
 	    (int)strcspn(text, "\n"), text);
 }
 
@@ -502,7 +502,7 @@ static int fallback_wait(void)
 			return running < 0 ? -1 : 0;
 		nanosleep(&pause, NULL);
 	}
-	msg("the module does not begin: see %s/status", debugfs_dir(NULL));
+	msg("monitoring did not start: see %s/status", debugfs_dir(NULL));
 	return -1;
 }
 

@@ -134,7 +134,7 @@ static void report_error(struct stacks *s, const struct wsmon_rec_stack *rec)
 		why = "it did not stop in time; it may be in uninterruptible sleep";
 	else if (rec->error == EOPNOTSUPP)
 		why = "it runs a 32-bit program";
-	msg("no stack of thread %u of %u: %s; further failures are only counted", rec->tid,
+	msg("no stack of thread %u of process %u: %s; further failures are only counted", rec->tid,
 	    rec->pid, why);
 }
 

@@ -764,7 +764,7 @@ static void report_swollen(struct file *f)
 	char path[256];
 
 	f->swollen = true;
-	msg("%s: to find lines takes too much memory: they are left out from here on",
+	msg("%s: finding source lines takes too much memory: further lines are left out",
 	    text_clean(path, sizeof(path), f->path));
 }
 
@@ -924,7 +924,7 @@ int symbols_inlined(struct symbols *s, const struct module *m, __u64 addr,
 	if (slow_ns >= INLINED_ALL)
 		msg("to find inlined functions takes too long: they are left out from here on");
 	else if (f->slow_ns >= INLINED_PATIENCE)
-		msg("%s: to find inlined functions takes too long: they are left out from here on",
+		msg("%s: finding inlined functions takes too long: further functions are left out",
 		    text_clean(path, sizeof(path), f->path));
 	return nr;
 }
@@ -1090,7 +1090,7 @@ static void report_missing(const struct symbols *s)
 					text_clean(path, sizeof(path), f[i].path));
 	}
 	if (nr)
-		msg("no names from %zu file%s not there, or not as recorded: %s%s",
+		msg("no names from %zu file%s, missing or not as recorded: %s%s",
 		    nr, nr == 1 ? "" : "s", list, nr > NAMED_FILES ? ", ..." : "");
 }
 

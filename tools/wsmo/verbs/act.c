@@ -100,7 +100,7 @@ static int check_action(const struct act *a, const struct act_target *t,
 		return -1;
 	case -ENOSYS:
 	case -EINVAL:
-		msg("%s: this kernel cannot do that to another process (Linux %s can)",
+		msg("%s: this kernel cannot apply it to another process (Linux %s can)",
 		    name, rule->action == WSMON_ACT_HUGEPAGE ? "6.1" : "5.10");
 		return -1;
 	case -ENOENT:
@@ -662,7 +662,7 @@ static bool behind(struct act *a, __u64 at)
 		return a->behind;
 	a->times_behind++;
 	if (!a->behind_said_ns || now - a->behind_said_ns > SAY_LATE) {
-		msg("%.1f s behind: does nothing until it has caught up", (double)(now - at) / NSEC_PER_SEC);
+		msg("%.1f s behind: no actions until the late records are read", (double)(now - at) / NSEC_PER_SEC);
 		a->behind_said_ns = now;
 	}
 	return true;

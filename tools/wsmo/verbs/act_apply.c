@@ -36,7 +36,7 @@ struct action_row {
 #define ROW struct action_row
 
 TABLE(action_table, "action",
-	COL(t, T, 8, "TIME", 0, "end of the interval that showed it"),
+	COL(t, T, 8, "TIME", 0, "end of the interval whose samples led to the action"),
 	COL(pid, COUNT, 7, "PID", 0, "the process"),
 	COL(rule, COUNT, 4, "RULE", 0, "number of the rule"),
 	COL(action, TEXT, 10, "ACTION", 0, "its action"),
@@ -121,7 +121,8 @@ struct goal_row {
 TABLE(goal_table, "goal",
 	COL(goal, TEXT, 9, "GOAL", 0, "``available`` or ``pressure``"),
 	COL(target, RATIO, 7, "TARGET", 0,
-	    "value to reach: a share of the machine's memory, or of the time that tasks wait"),
+	    "value to reach: available memory as a share of the machine's memory, or the share of "
+	    "the time in which tasks wait for memory"),
 	COL(last, RATIO, 7, "LAST", OR_NULL,
 	    "value in the last second; null if no second has passed"),
 	COL(mean, RATIO, 7, "MEAN", OR_NULL, "mean of all seconds"),
@@ -184,7 +185,7 @@ static void print_verdict(const struct act *a)
 	if (rss)
 		printf(" of %s resident", units_size(all, rss));
 	if (other)
-		printf(", and do something else to %s", units_size(size, other));
+		printf(", and apply other actions to %s", units_size(size, other));
 	puts(".\n");
 }
 

@@ -194,7 +194,7 @@ static int read_stall(const struct act_limits *l, __u64 *us)
 int limits_start(struct act_limits *l, __u64 now)
 {
 	if (l->psi && read_stall(l, &l->stall_us)) {
-		msg("%s cannot be read: the pressure on the machine counts", l->psi);
+		msg("%s cannot be read: the pressure of the whole machine is used instead", l->psi);
 		free(l->psi);
 		l->psi = NULL;
 	}
@@ -296,7 +296,7 @@ static void look_at_goals(struct act_limits *l)
 static void look_away(struct act_limits *l)
 {
 	if (!l->blind_said)
-		msg("%s cannot be read any more: nothing is reclaimed while it cannot", l->psi ?: PSI_FILE);
+		msg("%s cannot be read any more: nothing is reclaimed until it can be read", l->psi ?: PSI_FILE);
 	l->blind_said = l->blind = true;
 }
 

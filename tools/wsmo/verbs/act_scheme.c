@@ -113,7 +113,7 @@ static int parse_bound(const struct scheme_file *f, const char *at,
 		return bad(f, at, "%s '%s' is not a %s from 0%% to 100%%%s",
 			   name, word, rule->freq ? "rate" : "share",
 			   word[strspn(word, "0123456789")] ? "" :
-			   "; of a scheme for DAMON name the columns, see RULES in wsmo-act(1)");
+			   "; above the rules of a DAMON scheme put its column names, see RULES in wsmo-act(1)");
 	default:
 		if (!units_parse_time(word, number[field]))
 			return 0;
@@ -132,7 +132,7 @@ static int parse_action(const struct scheme_file *f, const char *at,
 			return 0;
 		}
 	}
-	return bad(f, at, "'%s' is not an action: pageout cold willneed hugepage nohugepage stat",
+	return bad(f, at, "'%s' is not an action; actions are pageout cold willneed hugepage nohugepage stat",
 		   word);
 }
 
@@ -235,7 +235,7 @@ static int parse(struct act_scheme *scheme, FILE *stream, const char *name)
 		f.line++;
 		f.text = line;
 		if (strlen(line) != (size_t)len)
-			err = bad(&f, line + strlen(line), "a NUL byte: this is no text");
+			err = bad(&f, line + strlen(line), "a NUL byte: this is not a text file");
 		else if (!strip(line) || is_header(&f))
 			continue;
 		else if (scheme->nr == ACT_RULES)
@@ -347,7 +347,7 @@ TABLE(scheme_table, "scheme",
 	COL(max_freq, RATIO, 8, "MAX FREQ", OR_NULL, "largest ``freq``"),
 	COL(min_age_ns, NS, 7, "MIN AGE", 0, "shortest age"),
 	COL(max_age_ns, NS, 7, "MAX AGE", OR_NULL, "longest age; null if there is no limit"),
-	COL(action, TEXT, 8, "ACTION", 0, "what is done"));
+	COL(action, TEXT, 8, "ACTION", 0, "the action"));
 
 /* A rule bounds the share or the rate, not both */
 static double access_bound(const struct act_rule *r, bool freq, double v)

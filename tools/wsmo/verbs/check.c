@@ -29,7 +29,7 @@ struct kconfig {
 static struct kconfig options_used[] = {
 	{ "CONFIG_PAGE_IDLE_FLAG", "idle pages",
 	  "reclaim sees the references that sampling clears",
-	  "not in this kernel (CONFIG_PAGE_IDLE_FLAG); not needed: reclaim sees those references a little later",
+	  "not in this kernel (CONFIG_PAGE_IDLE_FLAG); not needed: without it, reclaim sees references a little later",
 	  false },
 	{ "CONFIG_TRANSPARENT_HUGEPAGE", "huge pages", "transparent huge pages are recognized",
 	  "no CONFIG_TRANSPARENT_HUGEPAGE: nothing to do", false },
@@ -241,7 +241,7 @@ struct check_row {
 TABLE(check_table, "check",
 	COL(name, TEXT, 8, "CHECK", 0, "what is checked"),
 	COL(status, TEXT, 7, "STATUS", 0, "``ok``, ``missing``, ``unknown`` or ``shared``"),
-	COL(needed, TEXT, 6, "NEEDED", 0, "``yes`` or ``no``: monitoring needs it"),
+	COL(needed, TEXT, 6, "NEEDED", 0, "``yes`` or ``no``: whether monitoring needs it"),
 	COL(detail, TEXT, 8, "WHAT IT MEANS, WHAT TO DO", 0, "what it means, and what to do"));
 
 struct check {
@@ -298,7 +298,7 @@ static void check_signature(struct check *c, const struct installed *in)
 		const char *detail;
 	} about[] = {
 		[ENROL_NO_UEFI]	       = { UNKNOWN,
-			"the kernel takes only modules signed with a key it has, and without UEFI none can be added; if modprobe wsmon fails, boot without module.sig_enforce and lockdown" },
+			"the kernel accepts only modules signed with a key that it knows, and without UEFI no key can be added; if modprobe wsmon fails, boot without module.sig_enforce and lockdown" },
 		[ENROL_NO_CERTIFICATE] = { UNKNOWN,
 			"signed, not with DKMS's key; if modprobe wsmon fails, enrol the certificate of the key: mokutil --import FILE" },
 		[ENROL_MISSING]	       = { MISSING,

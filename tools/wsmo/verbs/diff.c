@@ -430,8 +430,8 @@ TABLE(diff_table, "diff",
 	    "kind of row: ``total``, ``class``, ``process``, ``mapping`` or ``function``"),
 	COL(name, TEXT, 8, "NAME", 0, "its name"),
 	COL(window_us, US, 6, "WINDOW", 0, "the window"),
-	COL(a, SIZE, 10, "A", 0, "mean over the first recording"),
-	COL(b, SIZE, 10, "B", 0, "mean over the second"),
+	COL(a, SIZE, 10, "A", 0, "mean working set of the first recording"),
+	COL(b, SIZE, 10, "B", 0, "mean working set of the second recording"),
 	COL(change, CHANGE, 10, "CHANGE", 0, "``b`` minus ``a``"),
 	COL(low, CHANGE, 10, "LOW", OR_NULL,
 	    "lower end of the 95 % interval of ``change``; null if a recording is too short for "
@@ -521,7 +521,7 @@ static int check_alike(const struct job *job)
 		return 0;
 	msg("the windows are %s and %s: %s", units_time(x, a->window_us * NSEC_PER_USEC),
 	    units_time(y, b->window_us * NSEC_PER_USEC), job->diff.by < DIFF_MAPPING ?
-	    "name one of both with --window" : "record both with the same --aggr");
+	    "name a window of both with --window" : "record both with the same --aggr");
 	return -1;
 }
 
@@ -611,7 +611,7 @@ static void print_verdict(const struct line *total)
 	else if (!by && !half)
 		printf("B uses as much as A.\n");
 	else if (fabs(by) <= half)
-		printf("No difference is certain: B uses %s%s %s than A, give or take %s.\n",
+		printf("No difference is certain: B uses %s%s %s than A, +/- %s.\n",
 		       units_size(size, fabs(by)), part, by < 0 ? "less" : "more", units_size(high, half));
 	else if (!strcmp(units_size(low, fabs(by) - half), units_size(high, fabs(by) + half)))
 		printf("B surely uses %s%s %s than A.\n", high, part, by < 0 ? "less" : "more");
@@ -645,7 +645,7 @@ static void print_head(const struct job *job, const struct line *total)
 		putchar('\n');
 	}
 	if (strcmp(side[0].what, side[1].what))
-		msg("A is of %s, B of %s: not the same program", *side[0].what ? side[0].what : "?",
+		msg("A is a recording of %s, B of %s: not the same program", *side[0].what ? side[0].what : "?",
 		    *side[1].what ? side[1].what : "?");
 }
 
@@ -700,11 +700,11 @@ static void check(struct argp_state *state, void *to)
 	if (job->rp.filter.nr_windows > 1)
 		usage_error(state, "one window at a time");
 	if (job->rp.filter.nr_windows && job->diff.by >= DIFF_MAPPING)
-		usage_error(state, "--window is for classes and processes; mappings and functions have that of an aggregation interval");
+		usage_error(state, "--window is for classes and processes; the window of mappings and functions is the aggregation interval");
 }
 
 static const struct option_desc options[] = {
-	{ "by", 0, "class|process|mapping|function", "What the rows below the total are (class)",
+	{ "by", 0, "class|process|mapping|function", "Kind of the rows below the total (class)",
 	  OPT_CHOICE, OPT_AT(struct job, diff.by) },
 	{ "fail-above", 0, "PERCENT", "Exit with status 1 if a row surely grew by more than this part of A's total",
 	  OPT_PERCENT, OPT_AT(struct job, fail_above) },
@@ -723,7 +723,7 @@ int cmd_diff(int argc, char **argv)
 		.name = "wsmo diff",
 		.args = "A B",
 		.doc = "Compare the mean working sets of two recordings, with 95 % intervals."
-		       "\vExit status: 0; 1 if a row is above --fail-above; 2 if something is wrong.",
+		       "\vExit status: 0; 1 if a row is above --fail-above; 2 on an error.",
 		.groups = {
 			OPT_GROUP(options, &job), OPT_GROUP(time_options, &job.rp),
 			OPT_GROUP(window_options, &job.rp), OPT_GROUP(format_options, &job.rp.out.format),

@@ -419,9 +419,9 @@ static void set_windows(struct session *how, const struct filter *filter)
 }
 
 static const struct option_desc options[] = {
-	{ "output", 'o', "FILE", "Write to FILE; an old one stays until the new is complete", OPT_TEXT,
+	{ "output", 'o', "FILE", "Write to FILE; an older file stays until the new file is complete", OPT_TEXT,
 	  OPT_AT(struct export, file) },
-	{ "live", 0, NULL, "openmetrics: export what is monitored now, repeatedly", OPT_FLAG,
+	{ "live", 0, NULL, "openmetrics: export the running sessions, repeatedly", OPT_FLAG,
 	  OPT_AT(struct export, live) },
 	{ "interval", 0, "TIME", "Time between two exports with --live (10s)", OPT_TIME,
 	  OPT_AT(struct export, interval_ns), NSEC_PER_MSEC },
@@ -489,12 +489,12 @@ static void check(struct argp_state *state, void *to)
 	    !e->fleet.root)
 		usage_error(state, "--max-cgroups, --at-once, --cpu and --precision are for --cgroups");
 	if (e->fleet.root && (rp->file || rp->filter.pids.nr || has_times(&rp->filter)))
-		usage_error(state, "--cgroup and --cgroups watch what there is now: they take none of -i, --time and --pid");
+		usage_error(state, "--cgroup and --cgroups watch running processes: they take none of -i, --time and --pid");
 	for (i = 0; e->fleet.root && i < rp->filter.nr_windows; i++)
 		if (rp->filter.windows[i] > LONGEST_WINDOW)
 			usage_error(state, "a window is at most a day");
 	if (e->live && !e->fleet.root && (rp->file || !filter_is_all(&rp->filter)))
-		usage_error(state, "--live exports all that is monitored now: it takes none of -i, --time, --pid, --class and --window");
+		usage_error(state, "--live exports all running sessions: it takes none of -i, --time, --pid, --class and --window");
 }
 
 #define LIVE_INTERVAL	(10 * NSEC_PER_SEC)

@@ -183,7 +183,7 @@ static int list_cgroup(struct mem *mem, const char *cgroup)
 	if (nr < 0)
 		return no_cgroup(cgroup);
 	if (!nr)
-		msg("%s has no process; a threaded cgroup's are in the one above it", cgroup);
+		msg("%s has no process; the processes of a threaded cgroup are in the cgroup above it", cgroup);
 	mem->pids.nr = nr;
 	return nr ? 0 : -1;
 }
@@ -288,7 +288,7 @@ void mem_read(struct mem *mem, void (*each)(void *to, const struct mem_process *
 	}
 	if (mem->denied && !mem->told)
 		msg("%llu of %zu processes may not be read and are left out%s", mem->denied,
-		    mem->pids.nr, geteuid() ? ": other users' need root" : "");
+		    mem->pids.nr, geteuid() ? ": processes of other users need root" : "");
 	if (mem->ended && !mem->told && !mem->named)
 		msg("%llu of %zu processes ended meanwhile and are left out", mem->ended, mem->pids.nr);
 	mem->told = true;
@@ -473,7 +473,7 @@ static void print_texts(struct mem *mem)
 	if (texts->nr > TEXTS_MAX)
 		printf("and of %zu more files\n", texts->nr - TEXTS_MAX);
 	if (texts->nr)
-		puts("Text is copied if it is written: it was built without -fPIC, or patched at run time.");
+		puts("Text is copied if it is written to: its file was built without -fPIC, or its code is patched at run time.");
 }
 
 /* Print the tables */
@@ -853,7 +853,7 @@ static void check(struct argp_state *state, void *to)
 	if (mem->pids.nr && mem->cgroup)
 		usage_error(state, "processes or a cgroup, not both");
 	if (mem->input && mem->live)
-		usage_error(state, "a recording or what runs now, not both");
+		usage_error(state, "a recording (-i) or the running session (--live), not both");
 	if (mem->picture.file && mem->format != TABLE_HUMAN)
 		usage_error(state, "%s is a picture: leave out --json, --csv and --raw",
 			    mem->picture.file);
@@ -870,15 +870,15 @@ static const struct option_desc options[] = {
 	CGROUP_OPTIONS("Only the processes of CGROUP and below it", OPT_AT(struct mem, cgroup)),
 	{ "by", 0, "process|class|file", "Rows; several with commas (one table of each)", OPT_CALL, .call = set_by },
 	{ "class", 0, "CLASS,...", "Only these classes of memory", OPT_CLASSES, OPT_AT(struct mem, classes) },
-	{ "filter", 0, "TEXT", "Only what has TEXT in its path or process name", OPT_TEXT,
+	{ "filter", 0, "TEXT", "Only mappings with TEXT in path or process name", OPT_TEXT,
 	  OPT_AT(struct mem, filter) },
 	{ "sort", 0, "resident|virtual|private|shared|swap|huge|in-use|idle", "Order (resident)",
 	  OPT_CHOICE, OPT_AT(struct mem, sort) },
 	{ "top", 0, "N", "Rows of a table (10; with --by, JSON, CSV all)", OPT_COUNT,
 	  OPT_AT(struct mem, top), 1, 1000000 },
-	{ "input", 'i', "FILE", "A recording: what is in use", OPT_TEXT, OPT_AT(struct mem, input) },
-	{ "live", 0, NULL, "What is in use, from the session that runs now", OPT_FLAG, OPT_AT(struct mem, live) },
-	{ "growth", 0, "TIME", "Watch for TIME what grows: is there a leak?", OPT_TIME,
+	{ "input", 'i', "FILE", "Recording with the memory in use", OPT_TEXT, OPT_AT(struct mem, input) },
+	{ "live", 0, NULL, "Take the memory in use from the running session", OPT_FLAG, OPT_AT(struct mem, live) },
+	{ "growth", 0, "TIME", "Watch growth for TIME: is there a leak?", OPT_TIME,
 	  OPT_AT(struct mem, growth_ns), NSEC_PER_SEC / 10 },
 	{ "pages", 0, NULL, "Ranges of pages and their flags, of -p PID", OPT_FLAG, OPT_AT(struct mem, pages) },
 	{ "frames", 0, NULL, "Likewise, with page frames; root only", OPT_FLAG, OPT_AT(struct mem, frames) },
@@ -894,8 +894,8 @@ int cmd_mem(int argc, char **argv)
 
 	options_parse(&(struct command_line) {
 		.name = "wsmo mem",
-		.doc = "What processes have mapped, what of it is resident, and what in use; each page once. "
-		       "All processes, or those of the recording; other users' need root.",
+		.doc = "Mapped memory of processes, its resident part, and its part in use; each page once. "
+		       "All processes, or the recorded ones. Processes of other users need root.",
 		.groups = {
 			OPT_GROUP(options, &mem), OPT_GROUP(format_options, &mem.format),
 			OPT_GROUP(debugfs_options, NULL),

@@ -365,7 +365,7 @@ int mem_pages(struct mem *mem)
 	mem_read(mem, dump_mapping);
 	table_end(d.table);
 	if (d.failed)
-		msg("%d mappings changed meanwhile, and are not all there", d.failed);
+		msg("%d mappings changed meanwhile, and are incomplete", d.failed);
 	frames_free(&mem->seen);
 	close(d.flags_fd);
 	close(d.count_fd);

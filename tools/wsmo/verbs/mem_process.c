@@ -472,7 +472,7 @@ bool in_use_same(const struct in_use *u, const struct mem_process *p)
 	if (!strncmp(t->comm, p->comm, sizeof(t->comm)) &&
 	    (u->last_ns == ~0ULL || began(p) < u->last_ns + NSEC_PER_SEC))
 		return true;
-	msg("process %u is now another than the %.16s that was recorded: what it uses is not known",
+	msg("process %u is not the %.16s that was recorded: which memory it uses is not known",
 	    p->pid, t->comm);
 	return false;
 }

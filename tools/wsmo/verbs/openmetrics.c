@@ -57,9 +57,9 @@ static const struct family {
 } wss_families[] = {
 	{ "wsmon_working_set_bytes", "Memory accessed within the window (seconds), estimate.",
 	  offsetof(struct wsmon_wss_row, bytes), true },
-	{ "wsmon_working_set_low_bytes", "Lower end of its 95 % interval.",
+	{ "wsmon_working_set_low_bytes", "Lower end of the 95 % interval of the working set.",
 	  offsetof(struct wsmon_wss_row, low), true },
-	{ "wsmon_working_set_high_bytes", "Upper end of its 95 % interval.",
+	{ "wsmon_working_set_high_bytes", "Upper end of the 95 % interval of the working set.",
 	  offsetof(struct wsmon_wss_row, high), true },
 	{ "wsmon_mapped_bytes", "Memory mapped.",
 	  offsetof(struct wsmon_wss_row, mapped), true },
@@ -251,7 +251,7 @@ static void metrics_peaks(const struct events *ev, const struct sorted *names,
 	for (i = 0; i < names->nr; i++)
 		put_peaks(ev, &name[i], WSMON_PEAK_GROUPS, offset_ns);
 	head("wsmon_peak", false, NULL,
-	     "1 while more is used than usual, -1 while less, else 0.");
+	     "1 in a peak, -1 in a dip, else 0.");
 	for (i = 0; i < names->nr; i++)
 		for (group = 0; group < WSMON_PEAK_GROUPS; group++)
 			put_peaks(ev, &name[i], group, offset_ns);
@@ -284,7 +284,7 @@ static void metrics_running(const char *root, bool running, __u64 cpu_ns, __u64 
 	metric_plain("wsmon_cpu_seconds", "seconds", true,
 		     "CPU time of the kernel threads since monitoring started.", root, cpu_ns / 1e9);
 	metric_plain("wsmon_lost_records", NULL, true,
-		     "Records that found no room in the buffer since then.", root, lost);
+		     "Records that found no room in the buffer since monitoring started.", root, lost);
 }
 
 static void metrics_end(void)
@@ -986,7 +986,7 @@ static void print_fleet(const void *arg)
 	metrics_running(root, f->open, cpu_ns, lost);
 	metric_plain("wsmon_cgroups", NULL, false, "Cgroups with processes.", root, f->found);
 	metric_plain("wsmon_cgroups_watched", NULL, false,
-		     "Cgroups watched now; others have their last figures.", root, f->open);
+		     "Cgroups watched now; the other cgroups have their last figures.", root, f->open);
 	metric_plain("wsmon_cgroups_left_out", NULL, false,
 		     "Cgroups without figures: the smallest, beyond the bound, or with too long a path.", root,
 		     f->found - f->list.nr + f->refused);

@@ -146,11 +146,11 @@ static int follow(int notes, const char *name, int note)
 		    !strcmp(now, set)) {
 			err = write_high(dir, was);
 			if (err) {
-				msg("%s/memory.high: %s is left of a run that was killed, and COULD NOT BE RESTORED: %s; write %s to it",
+				msg("%s/memory.high: a run that was killed left %s, and the old value COULD NOT BE RESTORED: %s; write %s to it",
 				    dir, set, strerror(-err), was);
 				return -1;
 			}
-			msg("%s/memory.high: %s was left of a run that was killed; restored to %s", dir, set, was);
+			msg("%s/memory.high: a run that was killed left %s; restored to %s", dir, set, was);
 		}
 	}
 	unlinkat(notes, name, 0);
@@ -201,7 +201,7 @@ static int write_note(struct guard *g, const char *value)
 	if (!err && (!realpath(g->dir, path) || dprintf(g->note, "%s %s %s\n", value, g->was, path) < 0))
 		err = -errno;
 	if (err)
-		msg("if wsmo and its guard are both killed, memory.high stays %s, as no note can be kept: %s",
+		msg("if wsmo and its guard are both killed, memory.high stays %s, because the old value cannot be noted: %s",
 		    value, strerror(-err));
 	return 0;
 }
@@ -333,7 +333,7 @@ static int guard_end(struct guard *g)
 	else
 		status = WEXITSTATUS(status);
 	if (status == CHANGED)
-		msg("%s/memory.high was changed by somebody else, and left alone: it was %s", g->dir,
+		msg("%s/memory.high was changed by another program, and is left alone; the old value was %s", g->dir,
 		    g->was);
 	else if (status == FAILED && access(g->dir, F_OK))
 		msg("%s is gone, and its limit with it", g->dir);
@@ -514,8 +514,8 @@ struct verify_row {
 TABLE_LIST(verify_table, "verify",
 	COL(limit, SIZE, 0, "limit", 0, "the limit"),
 	COL(high, SIZE, 0, "memory.high", 0,
-	    "``memory.high``: the limit, plus the cgroup's charges for other than anonymous "
-	    "memory and pages of files"),
+	    "``memory.high``: the limit, plus charges of the cgroup that are neither anonymous "
+	    "memory nor pages of files"),
 	COL(memory, SIZE, 0, "memory in use", 0, "anonymous memory and pages of files at the end"),
 	COL(measured_us, US, 0, "measured for", 0, "length of the measurement"),
 	COL(predicted_per_s, RATE, 0, "refaults/s predicted", OR_NULL,
@@ -523,7 +523,7 @@ TABLE_LIST(verify_table, "verify",
 	COL(predicted_low_per_s, RATE, 0, "  low", OR_NULL, "lower end of the 95 % interval"),
 	COL(predicted_high_per_s, RATE, 0, "  high", OR_NULL, "upper end"),
 	COL(refaults_per_s, RATE, 0, "refaults/s measured", 0,
-	    "measured refaults: major faults, each of which waited"),
+	    "measured refaults: major faults, for each of which a thread waited"),
 	COL(anon_per_s, RATE, 0, "pages/s from swap", 0,
 	    "pages that came back from swap, including read-ahead"),
 	COL(file_per_s, RATE, 0, "pages/s of files", 0,
@@ -620,7 +620,7 @@ static int choose_limit(struct job *job, const struct wsmon_curve *of)
 		job->limit = whole(knee);
 	if (job->limit >= low)
 		return 0;
-	msg("%s is below %s, which it uses within %s: that would stop it",
+	msg("a limit of %s is below %s, the memory used within %s: it would stop the processes",
 	    units_size(size, job->limit), units_size(least, whole(low)),
 	    units_time(window, whole(of->point[0].window * 1e9)));
 	return -1;
@@ -670,7 +670,7 @@ static int prepare(struct job *job)
 	if (usage_read(&now, v->dir))
 		return -1;
 	if (protected > job->limit) {
-		msg("memory.min of cgroups below it keeps %s, more than %s: the limit would not be felt",
+		msg("memory.min of cgroups below it keeps %s, more than %s: the limit would have no effect",
 		    units_size(has, protected), units_size(size, job->limit));
 		return -1;
 	}
@@ -679,15 +679,15 @@ static int prepare(struct job *job)
 	if (now.current > now.anon + now.file)
 		v->high += now.current - now.anon - now.file;
 	if (now.anon > job->limit && !meminfo("SwapFree")) {
-		msg("there is no swap for the %s of anonymous memory that %s leaves no room for",
+		msg("there is no swap for %s of anonymous memory that do not fit into %s",
 		    units_size(has, now.anon - job->limit), units_size(size, job->limit));
 		return -1;
 	}
 	if (now.current <= v->high)
-		msg("it has %s, less than %s: there is nothing to reclaim now",
+		msg("the cgroup has %s, less than %s: there is nothing to reclaim now",
 		    units_size(has, now.current), units_size(size, v->high));
 	if (now.pressure < 0)
-		msg("%s/memory.pressure cannot be read: high pressure will not end this", v->dir);
+		msg("%s/memory.pressure cannot be read: high pressure will not stop the test", v->dir);
 	return 0;
 }
 
@@ -767,7 +767,7 @@ static void explain_end(const struct verify *v)
 	if (v->end == VERIFY_SIGNAL)
 		msg("interrupted");
 	if (v->end && v->from.time_ns == 0)
-		msg("nothing was measured: that begins after half of the time");
+		msg("nothing was measured: measuring begins after half of the time");
 }
 
 /* Return: exit status */
@@ -801,7 +801,7 @@ static const struct option_desc options[] = {
 	  OPT_AT(struct job, verify.duration_ns), .min = 2 * NSEC_PER_SEC },
 	{ "max-pressure", 0, "PERCENT", "Stop above this memory pressure (25%)", OPT_PERCENT,
 	  OPT_AT(struct job, verify.max_pressure) },
-	{ "restore", 0, NULL, "Restore what a run left that was killed", OPT_FLAG, OPT_AT(struct job, restore) },
+	{ "restore", 0, NULL, "Restore the limit that a killed run changed", OPT_FLAG, OPT_AT(struct job, restore) },
 	{ "yes", 'y', NULL, "Do not ask", OPT_FLAG, OPT_AT(struct job, yes) },
 	{ 0 }
 };
@@ -841,9 +841,9 @@ int cmd_sizing(int argc, char **argv)
 		.name = "wsmo sizing",
 		.args = "--verify CGROUP\n--restore",
 		.doc = "Try a memory limit on a cgroup: refaults predicted and measured."
-		       "\vThe old value is restored whatever ends this, even SIGKILL; if the process that does "
-		       "so is also killed, by the next run, or --restore. memory.high slows processes down, "
-		       "and never kills them.",
+		       "\vThe old value is restored even if wsmo is killed. If its helper process is killed, too, "
+		       "the next run or --restore restores it. memory.high slows processes down, and never "
+		       "kills them.",
 		.groups = {
 			OPT_GROUP(options, &job), OPT_GROUP(recording_options, &job.rp),
 			OPT_GROUP(sizing_options, &job.choice),

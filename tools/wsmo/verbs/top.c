@@ -310,15 +310,15 @@ static void set_repeat(void *to, const struct option_desc *o, __u64 count)
 
 static const struct option_desc options[] = {
 	{ "interval", 0, "TIME", "Update this often (1s)", OPT_TIME, OPT_AT(struct top, interval_ns), NSEC_PER_MSEC },
-	{ "sort", 0, "wss|share|hot|rss|idle|pid|name", "Order (wss; of cgroups idle)", OPT_CHOICE,
+	{ "sort", 0, "wss|share|hot|rss|idle|pid|name", "Order (wss; for cgroups idle)", OPT_CHOICE,
 	  OPT_AT(struct top, sort) },
 	{ "reverse", 0, NULL, "Reverse the order", OPT_FLAG, OPT_AT(struct top, reverse) },
-	{ "filter", 0, "TEXT", "Show what has TEXT in its name, pid or class", OPT_CALL, .call = set_filter },
+	{ "filter", 0, "TEXT", "Show rows with TEXT in name, pid or class", OPT_CALL, .call = set_filter },
 	{ "no-classes", 0, NULL, "Show whole processes only", OPT_FLAG, OPT_AT(struct top, no_classes) },
 	WHO_OPTION("Show who touches most memory; up to RATE pages a second (100)"),
 	{ "command-output", 0, "FILE", "Write the command's output to FILE", OPT_TEXT,
 	  OPT_AT(struct top, record.child.output) },
-	{ "repeat", 0, "N", "Print N tables, or without end, and no screen", OPT_COUNT,
+	{ "repeat", 0, "N", "Print N tables (without N: no end), no screen", OPT_COUNT,
 	  .min = 1, .max = LLONG_MAX, .set = set_repeat, .optional = true },
 	{ 0 }
 };
@@ -545,7 +545,7 @@ int cmd_top(int argc, char **argv)
 		.name = "wsmo top",
 		.args = "[-p PID,... | --cgroup CGROUP | --all]\n[--] COMMAND [ARG...]",
 		.doc = "Show current working sets: of these processes, of a command, of services and "
-		       "containers, or of what is already monitored."
+		       "containers, or of processes already monitored."
 		       "\vKeys: h for help, q to quit. Options that say how to monitor are those of "
 		       "wsmo-record(1); with several windows (--window), w shows the next.",
 		.groups = {

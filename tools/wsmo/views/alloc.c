@@ -608,7 +608,7 @@ struct alloc_row {
 
 TABLE(alloc_table, "alloc",
 	AMOUNT(live, "LIVE", 0, NOT_HUMAN, "allocated and not freed",
-	       "lower end of its interval, which covers only the chance in the samples"),
+	       "lower end of its interval, which covers only the sampling error"),
 	AMOUNT(in_use, "IN USE", 0, 0, "accessed within an aggregation interval", "lower end"),
 	AMOUNT(idle, "IDLE 10 s", OR_NULL, 0,
 	       "not accessed for ten seconds or longer; null if nothing was watched for so long",

@@ -169,7 +169,7 @@ const char *group_name(const struct group *g, size_t targets, char *name)
 void group_explain(const struct group *g, FILE *f)
 {
 	if (g->missed)
-		fprintf(f, "Not in the total, only in its upper end: what %llu processes accessed in the interval in which they ended.\n",
+		fprintf(f, "Not in the total, only in its upper end: memory that %llu processes accessed in the interval in which they ended.\n",
 			g->missed);
 	if (g->unfollowed)
 		fprintf(f, "Not in the total: %llu processes that there was no room for.\n",

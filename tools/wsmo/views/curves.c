@@ -272,7 +272,7 @@ TABLE(sizing_table, "sizing",
 	    "upper bound of the share of accesses that refault; accesses to a page within the "
 	    "shortest window count as one"),
 	COL(slowdown, RATIO, 8, "SLOWDOWN", NOT_HUMAN | OR_NULL,
-	    "CPU time spent waiting for refaults, as a share of the recording; may exceed 1; null "
+	    "time that threads wait for refaults, as a share of the time; may exceed 1; null "
 	    "if not known"),
 	COL(slowdown_low, RATIO, 6, "LOW", NOT_HUMAN | OR_NULL,
 	    "lower end of the 95 % interval; may exceed 1"),
@@ -496,11 +496,11 @@ static void print_costs(const struct report *rp)
 				units_time(half, whole(c->half * 1e9)), c->refaults,
 				text_clean(text, sizeof(text), c->text));
 		else if (*c->text)
-			fprintf(f, "%sWhat a refault %s takes was not measured: %s. See --refault-cost.\n",
+			fprintf(f, "%sThe time of a refault %s was not measured: %s. See --refault-cost.\n",
 				i ? "" : "\n", kinds[i], text_clean(text, sizeof(text), c->text));
 	}
 	if (s->unmapped > 0)
-		fprintf(f, "%.0f %% of a limit's pages of files are read around others.\n", 100 * s->unmapped);
+		fprintf(f, "%.0f %% of the file pages under a limit are read around accessed pages.\n", 100 * s->unmapped);
 }
 
 static void print_sizing(const struct report *rp, const struct wsmon_curves *cs)
@@ -607,9 +607,9 @@ static void add_limits(struct argp_state *state, char *list,
 const struct option_desc sizing_options[] = {
 	{ "max-refaults", 0, "N", "Mark the smallest limit with at most N refaults a second (100)", OPT_COUNT,
 	  OPT_AT(struct sizing_choice, max_refaults), 1, 1000000000 },
-	{ "max-slowdown", 0, "PERCENT", "Or the smallest with at most this slowdown", OPT_CALL,
+	{ "max-slowdown", 0, "PERCENT", "Mark the smallest with at most this slowdown", OPT_CALL,
 	  .call = set_slowdown },
-	{ "refault-cost", 0, "TIME", "What a refault takes (as was measured)", OPT_TIME,
+	{ "refault-cost", 0, "TIME", "Time of a refault (the measured time)", OPT_TIME,
 	  OPT_AT(struct sizing_choice, refault_cost_ns) },
 	{ "limit", 0, "SIZE,...", "Only these limits (steps from the working set of the shortest window to that of the longest)",
 	  OPT_CALL, .call = add_limits },

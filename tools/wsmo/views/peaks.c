@@ -787,7 +787,7 @@ static size_t print_marks(struct report *rp)
 		if (taken_once(&v->taken, &event))
 			taken_print(rp, &v->taken, &event);
 		else
-			fputs("    same stacks as the mark before with this number\n", rp->out.f);
+			fputs("    same stacks as the earlier mark with this number\n", rp->out.f);
 	}
 	table_end(t);
 	return n;
@@ -860,7 +860,7 @@ static void print_all(struct report *rp)
 			fputc('\n', rp->out.f);
 		print_stacks(rp);
 	} else if (!n) {
-		msg(rp->of_cgroup ? "no marks; peaks are found of processes, and a cgroup was recorded as a whole" :
+		msg(rp->of_cgroup ? "no marks and no peaks: peaks are found only for processes, and a cgroup was recorded as a whole" :
 				    "no peaks and no marks");
 	}
 }

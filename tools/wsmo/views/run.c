@@ -147,7 +147,7 @@ static void explain_nothing(const struct report *rp, const char *name)
 	}
 	for (i = 0; i < rp->processes && i < REPORT_PIDS; i++)
 		len += snprintf(pids + len, sizeof(pids) - len, "%s%u", i ? ", " : "", rp->pids[i]);
-	msg("%s: nothing is left by%s%s%s%s; it has %s%s%s%s", name, f->pids.nr ? " --pid" : "",
+	msg("%s: nothing is left by%s%s%s%s; the recording has %s%s%s%s", name, f->pids.nr ? " --pid" : "",
 	    f->from_ns != LLONG_MIN || f->to_ns != LLONG_MAX ? " --time" : "",
 	    f->classes ? " --class" : "", f->nr_windows ? " --window" : "",
 	    units_time(time, rp->last_ns > f->zero_ns ? rp->last_ns - f->zero_ns : 0),

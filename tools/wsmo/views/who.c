@@ -931,14 +931,14 @@ static void who_check(struct argp_state *state, const struct report *rp)
 	if (rp->out.picture.file && (opt->by != WHO_BY_ALL || opt->folded))
 		usage_error(state, "a picture is of threads and objects: leave out --by and --folded");
 	if (opt->folded && opt->by == WHO_BY_NODE)
-		usage_error(state, "--folded is not of nodes");
+		usage_error(state, "--folded does not go with --by node");
 }
 
 static const struct option_desc own[] = {
 	{ "by", 0, "all|function|thread|object|node",
-	  "What a row is of (all: thread, function and object; node: of the CPU and of the memory)", OPT_CHOICE,
+	  "Keys of a row (all: thread, function and object; node: of the CPU and of the memory)", OPT_CHOICE,
 	  OPT_AT(struct who_options, by) },
-	{ "first", 0, NULL, "Only what was touched for the first time, or mapped anew", OPT_FLAG,
+	{ "first", 0, NULL, "Only memory touched for the first time, or mapped anew", OPT_FLAG,
 	  OPT_AT(struct who_options, first) },
 	{ "top", 0, "N", "Rows, the largest shares first (50); in a picture threads and objects", OPT_COUNT,
 	  OPT_AT(struct who_options, top), 1, 1000000 },
@@ -952,7 +952,7 @@ static struct who_options options = { .top = 50 };
 REPORT_VIEW(who_view) = {
 	.order = 6,
 	.name = "who",
-	.help = "Which threads and functions touch what memory (record --who)",
+	.help = "Which threads and functions touch which memory (record --who)",
 	.takes = TAKES_FORMAT | TAKES_PICTURE,
 	.own = own,
 	.options = &options,
