@@ -182,7 +182,7 @@ def test_in_use():
         for name, data in (("long ago", recording(10**18)), ("another name", recording(time.time_ns(), comm=b"x"))):
             found, res = rows("--sysroot", d.name, "-i", "-", stdin=data)
             ok(found and not any(row["in_use"] for row in found) and
-               res.stderr.count(b"is not the sized that was") == 2, "a process of that number: " + name, res)
+               res.stderr.count(b"that was recorded: which memory") == 2, "a process of that number: " + name, res)
         status = [run("mem", "--sysroot", d.name, "-i", "-", stdin=data[:cut]).returncode
                   for cut in range(0, len(data), 499)]
         ok(set(status) <= {0, 1}, "recordings that are cut off", status)

@@ -312,7 +312,7 @@ static void session_refused(const char *text)
 		    units_time(time, sample * NSEC_PER_USEC), units_time(least, WSMON_DEFAULT_AGGR_US * NSEC_PER_USEC));
 		return;
 	}
-	msg("the module refuses an option: a value out of range, or it contradicts another option (%.*s)",
+	msg("the module refuses an option: its value is out of range, or contradicts another option (%.*s)",
 	    (int)strcspn(text, "\n"), text);
 }
 

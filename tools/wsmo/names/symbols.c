@@ -922,7 +922,7 @@ int symbols_inlined(struct symbols *s, const struct module *m, __u64 addr,
 	f->slow_ns += took;
 	slow_ns += took;
 	if (slow_ns >= INLINED_ALL)
-		msg("to find inlined functions takes too long: they are left out from here on");
+		msg("finding inlined functions takes too long: further functions are left out");
 	else if (f->slow_ns >= INLINED_PATIENCE)
 		msg("%s: finding inlined functions takes too long: further functions are left out",
 		    text_clean(path, sizeof(path), f->path));

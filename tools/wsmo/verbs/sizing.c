@@ -194,14 +194,14 @@ static int write_note(struct guard *g, const char *value)
 	if (!err && g->note < 0)
 		err = g->note;
 	if (err == -EWOULDBLOCK) {
-		msg("%s: another run tries a limit on it", g->dir);
+		msg("%s: another run tests a limit on this cgroup", g->dir);
 		return -1;
 	}
 	/* the full path, as the reader of the note may have another working directory */
 	if (!err && (!realpath(g->dir, path) || dprintf(g->note, "%s %s %s\n", value, g->was, path) < 0))
 		err = -errno;
 	if (err)
-		msg("if wsmo and its guard are both killed, memory.high stays %s, because the old value cannot be noted: %s",
+		msg("if wsmo and its helper process are both killed, memory.high stays %s, because the old value cannot be noted: %s",
 		    value, strerror(-err));
 	return 0;
 }
