@@ -175,7 +175,7 @@ def test_refused():
                        (("--live", "--cgroups", "/", "--time", "1,2"), "none of -i"),
                        (("--live", "--cgroups", "/", "--at-once", "61"), "60"),
                        (("--live", "--cgroups", "/", "--window", "1500m"), "a day"),
-                       (("--live", "--cgroups", "/", "--cpu", "0"), "too little")):
+                       (("--live", "--cgroups", "/", "--cpu", "0"), "too small")):
         res = run("export", "openmetrics", *args)
         ok(res.returncode == 2 and word in res.stderr.decode() and not res.stdout,
            "refused: " + " ".join(args), res.stderr)

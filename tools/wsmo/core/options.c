@@ -259,7 +259,7 @@ static __u32 permille_of(struct argp_state *state, const char *arg, const char *
 	__u32 permille = option_percent(state, arg) * 1000 + 0.5;
 
 	if (!permille)
-		usage_error(state, "'%s' is too little: at least 0.1%%%s", arg, or);
+		usage_error(state, "'%s' is too small: at least 0.1%%%s", arg, or);
 	return permille;
 }
 
@@ -388,7 +388,7 @@ static __u64 size_within(struct argp_state *state, const char *arg, __u64 min, _
 	char text[UNITS_LEN], end[UNITS_LEN];
 
 	if (bytes < min && !max)
-		usage_error(state, "'%s' is too little; at least %s", arg, units_size(text, min));
+		usage_error(state, "'%s' is too small; at least %s", arg, units_size(text, min));
 	if (bytes < min || (max && bytes > max))
 		usage_error(state, "'%s' is not from %s to %s", arg, units_size(text, min),
 			    units_size(end, max));

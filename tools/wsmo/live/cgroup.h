@@ -79,7 +79,7 @@ bool cgroup_swap_forbidden(__u32 pid);
 /**
  * cgroup_swap_left() - tell whether memory of a cgroup can still be swapped out
  * @path:	path of the cgroup; if swap is used up, cut after the cgroup whose limit is reached
- * @bytes:	how much is to be swapped out
+ * @bytes:	bytes to swap out
  * @slows:	set to whether a memory.swap.high was found: ask again before more is swapped out
  *
  * False if the cgroup or an ancestor has used up its memory.swap.max. Also false if swapping out

@@ -63,7 +63,7 @@ struct record_hooks {
  * @optional:	the verb works without a process or command
  * @pids:	processes to attach to
  * @duration_ns: how long to monitor; 0: until a signal or the last target's end
- * @file:	the record file; NULL: none
+ * @file:	the recording; NULL: none
  * @cmd:	command to run; NULL: none
  * @quiet:	no progress line; only losses in the closing summary
  * @sizing:	--sizing was given
@@ -72,7 +72,7 @@ struct record_hooks {
  * @no_pack:	do not pack snapshots
  * @window_us:	first window of --window; 0 without
  * @session:	the session of the module
- * @output:	the record file and its buffer
+ * @output:	the recording and its buffer
  * @rotation:	state of --rotate
  * @child:	process of @cmd
  * @signal_fd:	signalfd; -1 before signals are blocked

@@ -39,7 +39,7 @@ static void set_rotate(struct argp_state *state, char *arg, const struct option_
 	else
 		usage_error(state, "'%s' is neither a time (1h) nor a size (100M)", arg);
 	if (rot->every_ns < MIN_TIME && rot->every_bytes < MIN_SIZE)
-		usage_error(state, "'%s' is too little: at least 1s or 64K", arg);
+		usage_error(state, "'%s' is too small: at least 1s or 64K", arg);
 }
 
 const struct option_desc rotate_options[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * stacks.h - call stacks in the record file: at peaks and at marks
+ * stacks.h - call stacks in the recording: at peaks and at marks
  *
  * wsmo-stack takes the stacks. It starts with the recording, as a start at the first peak could
  * take longer than the peak. Only stacks_end() waits for it.

@@ -452,7 +452,7 @@ static void set_view(struct argp_state *state, const char *name, void *to)
 	size_t i;
 
 	if (rp->view)
-		usage_error(state, "one format at a time; name the record file with -i");
+		usage_error(state, "one format at a time; name the recording with -i");
 	for (i = 0; i < ARRAY_SIZE(views); i++)
 		if (!strcmp(name, views[i]->name))
 			rp->view = views[i];

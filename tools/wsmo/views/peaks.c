@@ -614,7 +614,7 @@ TABLE(peak_table, "peak",
 	COL(low, SIZE, 10, "LOW", 0, "lower end of its 95 % interval"),
 	COL(high, SIZE, 10, "HIGH", 0, "upper end"),
 	COL(found, TEXT, 5, "FOUND", 0,
-	    "``live``: by the module; ``afterwards``: by the report, without stacks"));
+	    "``live``: found by the module; ``afterwards``: found by the report, without stacks"));
 
 struct mark_row {
 	__u64 number;

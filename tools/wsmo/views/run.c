@@ -33,7 +33,7 @@ static int open_file(const char *file)
 		return -1;
 	}
 	if (!fstat(fd, &st) && S_ISDIR(st.st_mode)) {
-		msg("%s: a directory; name the record file with -i", file);
+		msg("%s: a directory; name the recording with -i", file);
 		close(fd);
 		return -1;
 	}

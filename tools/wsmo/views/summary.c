@@ -614,7 +614,7 @@ static void print_group(const struct report *rp)
 	fputs("The total counts each page once.", rp->out.f);
 	if (differ)
 		fputs(" The sum of targets adds the working sets of the processes below:\n"
-		      "pages that they share count several times, their children not at all.",
+		      "pages that these processes share count several times, and their children do not count.",
 		      rp->out.f);
 	fputc('\n', rp->out.f);
 	group_explain(&s->group, rp->out.f);
@@ -815,7 +815,7 @@ static void summary_end(struct report *rp)
 		    SUMMARY_ROWS);
 	if (s->window_us * NSEC_PER_USEC > s->last_ns - s->first_ns && s->last_ns > s->first_ns &&
 	    s->wss.nr)
-		msg("the window of %s is longer than the recording, %s: the figures lack memory used before it",
+		msg("the window of %s is longer than the recording, %s: the figures lack memory used before the recording",
 		    units_time(window, s->window_us * NSEC_PER_USEC),
 		    units_time(time, s->last_ns - s->first_ns));
 	if (budget_text(text, &s->budget))

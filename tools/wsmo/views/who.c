@@ -427,7 +427,7 @@ void who_free(struct who *w)
 	size_t i;
 
 	if (w->nr && st->who_huge)
-		msg("%.0f %% of the pages drawn are parts of huge pages: who touches these is not seen",
+		msg("%.0f %% of the pages drawn are parts of huge pages: the threads that touch these are not seen",
 		    100.0 * st->who_huge / (st->who_armed + st->who_absent + st->who_huge));
 	if (w->too_many)
 		msg("too many records: only the first %d are reported", SAMPLES_MAX);
