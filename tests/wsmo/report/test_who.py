@@ -23,7 +23,7 @@ def test_golden_files(accept):
     res = run("report", "who", "-i", "-", stdin=samples.who())
     golden("who.txt", res.stdout, accept, not res.returncode, res.stderr)
     ok(res.stderr.splitlines()[0].endswith(b"19 % of the pages drawn are parts of huge pages: "
-                                           b"who touches these is not seen"), "a message says what is not seen",
+                                           b"the threads that touch these are not seen"), "a message says what is not seen",
        res.stderr)
     for name, args in ("who.json", ("--json",)), ("who.folded", ("--folded",)):
         golden(name, run("report", "who", *args, "-i", "-", stdin=samples.who()).stdout, accept)

@@ -988,8 +988,8 @@ static void print_fleet(const void *arg)
 	metric_plain("wsmon_cgroups_watched", NULL, false,
 		     "Cgroups watched now; the other cgroups have their last figures.", root, f->open);
 	metric_plain("wsmon_cgroups_left_out", NULL, false,
-		     "Cgroups without figures: beyond the maximum number, the smallest; or with too long a path.", root,
-		     f->found - f->list.nr + f->refused);
+		     "Cgroups without figures: the smallest, beyond the maximum; or with too long a path.",
+		     root, f->found - f->list.nr + f->refused);
 	metrics_fleet(f);
 }
 

@@ -614,7 +614,7 @@ static void print_group(const struct report *rp)
 	fputs("The total counts each page once.", rp->out.f);
 	if (differ)
 		fputs(" The sum of targets adds the working sets of the processes below:\n"
-		      "pages that these processes share count several times, and their children do not count.",
+		      "shared pages count several times, and children of these processes do not count.",
 		      rp->out.f);
 	fputc('\n', rp->out.f);
 	group_explain(&s->group, rp->out.f);
