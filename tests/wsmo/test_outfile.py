@@ -250,7 +250,7 @@ def test_foreign():
         d.write("data.2", r.header(1))
         os.symlink("data.2", d.path("data.1"))
         res = run(*args(d, m, "-q", "--no-stacks", "--rotate=5s", "-p", str(os.getpid())))
-        ok(res.returncode == 1 and b"data.1 is no recording" in res.stderr and os.path.islink(d.path("data.1")),
+        ok(res.returncode == 1 and b"data.1 is not a recording" in res.stderr and os.path.islink(d.path("data.1")),
            "a link stays", res)
     with fake(script=player(12)) as (d, m):
         d.write("data.4", b"precious")
