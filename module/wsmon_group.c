@@ -812,7 +812,10 @@ static void group_add_past(struct wsmon_group *g, const struct wsmon_interval *i
 	wsmon_wss_add_blind(g->wss[k], g->blind);
 }
 
-/* Widen the estimates of window @k by pages, of any class, that guests may have accessed. */
+/*
+ * Widen the estimates of window @k by pages, of any class, that guests may have accessed; and by all
+ * resident pages if the space had no room for some of them.
+ */
 static void group_add_unseen(struct wsmon_group *g, u32 k)
 {
 	struct wsmon_map *s;
@@ -822,7 +825,7 @@ static void group_add_unseen(struct wsmon_group *g, u32 k)
 	if (!k)
 		g->half = (g->wss[0]->high - g->wss[0]->low) / 2;
 	list_for_each_entry(s, &g->maps, node) {
-		pages += s->unseen;
+		pages += s->unseen + (g->refused ? s->rss : 0);
 		cond_resched();
 	}
 	for (c = 0; pages && c < WSMON_NR_WSS; c++)

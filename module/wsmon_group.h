@@ -209,6 +209,7 @@ struct wsmon_answer {
  * @suspect:	the balance of a map was @suspect in the last interval
  * @changed:	the space is out of date
  * @lacks:	the space is out of date, and lacks pages that several members may map
+ * @refused:	the space had no room for some memory
  * @built:	@next is the space of the next interval
  */
 struct wsmon_group {
@@ -251,6 +252,7 @@ struct wsmon_group {
 	bool suspect;
 	bool changed;
 	bool lacks;
+	bool refused;
 	bool built;
 };
 

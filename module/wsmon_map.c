@@ -449,8 +449,15 @@ static int group_room(struct wsmon_space *sp, u32 nr)
 	return 0;
 }
 
-static void space_push(struct wsmon_space *sp, u32 slot, u64 start, u64 end, u32 class)
+/*
+ * Maximum size of an object: 64 TiB. A larger one, such as a file with a page at 0 and one at its
+ * end, is not sampled: it would take the room of the memory of all others.
+ */
+#define OBJECT_PAGES_MAX	(WSMON_SLOT_PAGES / 64)
+
+static void space_push(struct wsmon_group *g, u32 slot, u64 start, u64 end, u32 class)
 {
+	struct wsmon_space *sp = &g->next;
 	struct wsmon_extent *e = &sp->ext[sp->nr_ext];
 
 	/*
@@ -458,8 +465,10 @@ static void space_push(struct wsmon_space *sp, u32 slot, u64 start, u64 end, u32
 	 * page numbers reach 2^45: memory beyond a slot is not sampled.
 	 */
 	if (sp->nr_ext == sp->cap || end > WSMON_SLOT_PAGES ||
-	    wsmon_space_pages(sp) + end - start > WSMON_SLOT_PAGES)
+	    wsmon_space_pages(sp) + end - start > WSMON_SLOT_PAGES) {
+		g->refused = true;
 		return;
+	}
 	e->base = wsmon_space_pages(sp);
 	e->start = wsmon_slot_page(slot) + start;
 	e->end = wsmon_slot_page(slot) + end;
@@ -484,6 +493,7 @@ int wsmon_group_build_space(struct wsmon_group *g)
 	int err;
 
 	sp->nr_ext = 0;
+	g->refused = false;
 	err = group_room(sp, group_count_extents(g));
 	if (err)
 		return err;
@@ -492,14 +502,16 @@ int wsmon_group_build_space(struct wsmon_group *g)
 			struct wsmon_object *o = xa_untag_pointer(entry);
 
 			o->known = wsmon_object_counts(o);
-			if (o->known)
-				space_push(sp, slot, o->start, o->end, o->class);
+			if (o->known && o->end - o->start > OBJECT_PAGES_MAX)
+				g->refused = true;
+			else if (o->known)
+				space_push(g, slot, o->start, o->end, o->class);
 		} else {
 			struct wsmon_map *s = entry;
 
 			s->known = s->read;
 			for (i = 0; i < s->own.nr_ext; i++)
-				space_push(sp, slot, s->own.ext[i].start, s->own.ext[i].end,
+				space_push(g, slot, s->own.ext[i].start, s->own.ext[i].end,
 					   s->own.ext[i].class);
 		}
 		cond_resched();

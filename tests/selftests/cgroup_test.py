@@ -220,6 +220,20 @@ def the_machine():
         assert totals(s.records(), "all")[-1][0] > 8
 
 
+def petabytes():
+    """A member maps the first and the last page of a huge file. Others keep their figures."""
+    with Cgroup(), Session(ATTRS + "cgroup=/test") as s:
+        worker("test", 1, "import os\nfd = os.memfd_create('huge')\nos.ftruncate(fd, 1 << 52)\n"
+               "ends = [mmap.mmap(fd, 4096, offset=at) for at in (0, (1 << 52) - 8192)]\n"
+               "for end in ends:\n end[0] = 1")
+        worker("test", 16)
+        s.read(4)
+        figures = totals(s.records(), "all")
+        print("# %s" % figures[-4:])
+        assert all(low > 17 for _, low, _ in figures[-3:]), figures
+        assert all(high > 30 for _, _, high in figures[-3:]), "memory is left out silently"
+
+
 def refused():
     with Cgroup(), Session() as s, w.sleeper() as t:
         for text, wanted in (("cgroup=/none", "ENOENT"), ("cgroup=", "EINVAL"),
@@ -441,7 +455,7 @@ def main():
     subprocess.run(["mount", "-t", "cgroup2", "none", ROOT], check=True)
     try:
         w.main(processes, seen_once, come_and_go, ends_with_its_cgroup, short_lives,
-               the_machine, refused, names, many, many_already, few_regions, recorded, largest, recorded_to_its_end)
+               the_machine, petabytes, refused, names, many, many_already, few_regions, recorded, largest, recorded_to_its_end)
     finally:
         subprocess.run(["umount", "-l", ROOT], check=False)
 
