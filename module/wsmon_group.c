@@ -626,7 +626,7 @@ static void map_update(struct wsmon_session *ss, struct wsmon_map *s, struct mm_
 	struct wsmon_group *g = ss->group;
 	u64 start = ktime_get_ns(), rss = get_mm_rss(mm);
 	u64 known = s->read ? s->known_ns : s->since_ns;
-	/* if the first reading had to wait, memory that is new here appeared before this interval */
+	/* if the first reading had to wait, memory new to the group appeared before this interval */
 	bool first = !s->read, waited = s->left_out;
 	bool same = !first && s->stamp == wsmon_vaddr_stamp(mm) &&
 		    now - s->read_ns < REREAD * ss->mon->attrs.update_us * NSEC_PER_USEC;
@@ -813,8 +813,8 @@ static void group_add_past(struct wsmon_group *g, const struct wsmon_interval *i
 }
 
 /*
- * Widen the estimates of window @k by pages, of any class, that guests may have accessed; and by all
- * resident pages if the space had no room for some of them.
+ * Widen the estimates of window @k by pages, of any class, that guests may have accessed; and by
+ * all resident pages if the space had no room for some of them.
  */
 static void group_add_unseen(struct wsmon_group *g, u32 k)
 {
