@@ -626,7 +626,7 @@ static void map_update(struct wsmon_session *ss, struct wsmon_map *s, struct mm_
 	struct wsmon_group *g = ss->group;
 	u64 start = ktime_get_ns(), rss = get_mm_rss(mm);
 	u64 known = s->read ? s->known_ns : s->since_ns;
-	/* if the first reading had to wait, memory new to the group appeared before this interval */
+	/* if the first reading had to wait, memory that is new here is older than this interval */
 	bool first = !s->read, waited = s->left_out;
 	bool same = !first && s->stamp == wsmon_vaddr_stamp(mm) &&
 		    now - s->read_ns < REREAD * ss->mon->attrs.update_us * NSEC_PER_USEC;
