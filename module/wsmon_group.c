@@ -341,7 +341,7 @@ static void map_read_old(struct wsmon_session *ss, struct wsmon_map *s, struct m
 	u64 rss = get_mm_rss(mm);
 
 	if (wsmon_map_read(ss, s, mm, now)) {
-		s->member->moved = true;
+		s->member->moved = !s->read;
 		ss->group->blind += rss;
 		return;
 	}
