@@ -20,7 +20,7 @@
 /* Variable for libwsmo-alloc.so with the ring's descriptor and the recorder's pid: "FD,PID" */
 #define ALLOC_RING_ENV		"WSMO_ALLOC"
 
-#define ALLOC_RING_MAGIC	0x31434f4c4c414d57ULL
+#define ALLOC_RING_MAGIC	0x32434f4c4c414d57ULL
 #define ALLOC_RING_HEAD		4096
 #define ALLOC_RING_BYTES	(4ULL << 20)
 #define ALLOC_RING_UNIT		64ULL
