@@ -66,6 +66,8 @@ def test_bounds():
                [(16 * MIB, 2 * MIB, 20 * MIB), (16 * MIB, None, None)], "bounds of USED", res.stdout, res.stderr)
             text = run("report", "idle", "-i", "-", stdin=out).stdout.decode()
             ok("USED of process 7 is between 2.0 MiB and 20.0 MiB: it had few samples" in text, "said", text)
+    text = run("report", "idle", "-i", "-", "--class", "heap", stdin=out).stdout.decode()
+    ok("heap" in text and "between" not in text, "the bounds are of the whole process", text)
     near = r.header(0) + r.target(1, 7, b"x") + r.snapshot(SEC, 7, regions) + wss(SEC, 14, 17) + r.end(2 * SEC)
     text = run("report", "idle", "-i", "-", stdin=near).stdout.decode()
     ok("between" not in text, "nothing to say", text)

@@ -281,7 +281,7 @@ static void explain_used(const struct report *rp, const struct last *l)
 	char text[2][UNITS_LEN];
 	size_t i;
 
-	if (!l->bounds.window_us)
+	if (!l->bounds.window_us || !filter_wants_class(&rp->filter, WSMON_CLASS_ALL))
 		return;
 	for (i = 0; i < l->nr; i++)
 		used += (double)(l->region[i].end - l->region[i].start) * l->region[i].share / WSMON_SHARE_ONE;
